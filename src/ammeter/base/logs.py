@@ -1,0 +1,63 @@
+"""Structured logs: one JSON object a line on standard error, secrets blanked.
+
+Blanking is a last line of defence: whoever logs should not hand a secret over at all. What has the
+shape of an API key, a bearer token or a URL's password never leaves the formatter as it was.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import sys
+from datetime import UTC, datetime
+from typing import Any
+
+from ammeter.base.clock import rfc3339
+
+_SECRETS = [
+    (re.compile(r"\b(amt_[a-z2-7]{12})_[A-Za-z0-9]+"), r"\1_***"),
+    (re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,}"), r"\1 ***"),
+    (re.compile(r"(\b[a-z][a-z0-9+.-]*://[^\s:/@]+):[^\s@/]+@"), r"\1:***@"),
+]
+_PLAIN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName", "color_message"}
+
+
+def blank_secrets(text: str) -> str:
+    for pattern, replacement in _SECRETS:
+        text = pattern.sub(replacement, text)
+    return text
+
+
+class JsonLines(logging.Formatter):
+    def format(self, record: logging.LogRecord) -> str:
+        line: dict[str, Any] = {
+            "at": rfc3339(datetime.fromtimestamp(record.created, UTC)),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "message": record.getMessage(),
+        }
+        line.update((k, v) for k, v in vars(record).items() if k not in _PLAIN)
+        if record.exc_info:
+            line["traceback"] = self.formatException(record.exc_info)
+        return blank_secrets(json.dumps(line, default=str, ensure_ascii=False))
+
+
+class PlainLines(logging.Formatter):
+    """For a person at a terminal: time, level, message, then the extra fields."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        extra = " ".join(f"{k}={v}" for k, v in vars(record).items() if k not in _PLAIN)
+        at = datetime.fromtimestamp(record.created).strftime("%H:%M:%S")
+        line = f"{at} {record.levelname.lower():7} {record.getMessage()} {extra}".rstrip()
+        if record.exc_info:
+            line += "\n" + self.formatException(record.exc_info)
+        return blank_secrets(line)
+
+
+def configure(*, level: str, json_lines: bool) -> None:
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonLines() if json_lines else PlainLines())
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(level.upper())

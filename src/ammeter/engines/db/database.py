@@ -1,0 +1,74 @@
+"""One face for both databases: `read()` gives a consistent snapshot, `write()` one transaction that
+commits on leaving. Both are synchronous; `run` carries a function into the database's own threads.
+
+A database that cannot answer becomes `Unavailable` here, once, in words. Integrity errors pass
+through: the store that knows the constraint knows what it means.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from typing import ParamSpec, TypeVar
+
+from sqlalchemy import Connection, text
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from ammeter.base.errors import Unavailable
+from ammeter.engines.db.dialects import dialect_of
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+Tx = Connection
+"""A transaction in progress, as stores and services take it."""
+
+
+class Database:
+    def __init__(self, url: str, *, threads: int = 8) -> None:
+        self.dialect = dialect_of(url)
+        self.url = url
+        self.writer = self.dialect.make_writer()
+        self.reader = self.dialect.make_reader(self.writer, pool_size=threads)
+        self._threads = ThreadPoolExecutor(threads, thread_name_prefix="db")
+
+    @contextmanager
+    def read(self) -> Iterator[Tx]:
+        with self.faults(), self.reader.connect() as connection, connection.begin():
+            yield connection
+
+    @contextmanager
+    def write(self) -> Iterator[Tx]:
+        with self.faults(), self.writer.begin() as connection:
+            yield connection
+
+    async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """Call `work` in a thread, so that a slow disk or server never holds the event loop."""
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._threads, lambda: work(*args, **kwargs))
+
+    def ping(self) -> None:
+        with self.read() as tx:
+            tx.execute(text("SELECT 1"))
+
+    def close(self) -> None:
+        self._threads.shutdown(wait=True)
+        self.reader.dispose()
+        self.writer.dispose()
+
+    @contextmanager
+    def faults(self) -> Iterator[None]:
+        try:
+            yield
+        except DBAPIError as error:
+            reason = self.dialect.why_unavailable(error.orig) if error.orig else None
+            if reason is None:
+                raise
+            raise Unavailable(f"Not done: {reason}. Try again shortly.") from error
+        except PoolTimeout as error:
+            raise Unavailable(
+                f"Not done: {self.dialect.why_unavailable(error)}. Try again shortly."
+            ) from error

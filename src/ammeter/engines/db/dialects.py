@@ -1,0 +1,205 @@
+"""The two databases and all that differs between them; no other file names either.
+
+A Dialect makes the engines, takes the migration lock, and says in words why a database would not
+answer. Anything it does not know stays the driver's own exception and becomes an internal error.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Protocol
+
+import psycopg
+from sqlalchemy import URL, Connection, Engine, Index, create_engine, event, make_url, text
+from sqlalchemy.exc import ArgumentError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.pool import ConnectionPoolEntry, NullPool
+
+from ammeter.base.errors import SettingsError
+
+_SQLITE_BUSY_MS = 5_000
+_PG_STATEMENT_MS = 30_000
+_PG_LOCK_MS = 10_000
+# Any number, as long as every process of one database agrees on it.
+_PG_MIGRATION_LOCK = 4_026_531_840
+
+
+class Dialect(Protocol):
+    name: str
+    distributed: bool
+    """Whether other machines may share this database."""
+
+    def make_writer(self) -> Engine: ...
+    def make_reader(self, writer: Engine, *, pool_size: int) -> Engine: ...
+    def migrating(self, writer: Engine) -> _MigrationLock: ...
+    def why_unavailable(self, error: BaseException) -> str | None: ...
+
+
+class _MigrationLock(Protocol):
+    def __enter__(self) -> Connection: ...
+    def __exit__(self, *exc: object) -> bool | None: ...
+
+
+class Sqlite:
+    """One file, one machine, one writer at a time, readers never blocked (WAL)."""
+
+    name = "sqlite"
+    distributed = False
+
+    def __init__(self, url: URL) -> None:
+        self._url = url.set(drivername="sqlite+pysqlite")
+
+    def make_writer(self) -> Engine:
+        if self._url.database:
+            Path(self._url.database).parent.mkdir(parents=True, exist_ok=True)
+        # A pool of one is the in-process queue for the single writer.
+        engine = create_engine(self._url, pool_size=1, max_overflow=0, pool_timeout=_SQLITE_BUSY_MS / 1000)
+        event.listen(engine, "connect", _sqlite_writer_connect)
+        event.listen(engine, "begin", _begin_immediate)
+        return engine
+
+    def make_reader(self, writer: Engine, *, pool_size: int) -> Engine:
+        engine = create_engine(self._url, pool_size=pool_size, max_overflow=0, pool_timeout=10)
+        event.listen(engine, "connect", _sqlite_reader_connect)
+        event.listen(engine, "begin", _begin_deferred)
+        return engine
+
+    @contextmanager
+    def migrating(self, writer: Engine) -> Iterator[Connection]:
+        # BEGIN IMMEDIATE keeps other processes out, and SQLite's DDL is transactional: a kill in
+        # the middle leaves the file as it was.
+        with writer.begin() as connection:
+            yield connection
+
+    def why_unavailable(self, error: BaseException) -> str | None:
+        if isinstance(error, PoolTimeout):
+            return "the database is busy with other writes"
+        if not isinstance(error, sqlite3.Error):
+            return None
+        primary = getattr(error, "sqlite_errorcode", 0) & 0xFF
+        return {
+            sqlite3.SQLITE_BUSY: "the database file is locked by another process",
+            sqlite3.SQLITE_LOCKED: "the database file is locked by another process",
+            sqlite3.SQLITE_READONLY: "the database file is read-only",
+            sqlite3.SQLITE_FULL: "the disk that holds the database is full",
+            sqlite3.SQLITE_IOERR: "the disk that holds the database failed",
+            sqlite3.SQLITE_CANTOPEN: "the database file cannot be opened",
+            sqlite3.SQLITE_CORRUPT: "the database file is damaged",
+            sqlite3.SQLITE_NOTADB: "the database file is not a SQLite database",
+        }.get(primary)
+
+
+def _sqlite_connect(connection: sqlite3.Connection) -> sqlite3.Cursor:
+    # Transactions are begun by the listeners below, not by the driver's guess.
+    connection.isolation_level = None
+    cursor = connection.cursor()
+    cursor.execute(f"PRAGMA busy_timeout = {_SQLITE_BUSY_MS}")
+    cursor.execute("PRAGMA foreign_keys = ON")
+    cursor.execute("PRAGMA temp_store = MEMORY")
+    cursor.execute("PRAGMA mmap_size = 268435456")
+    return cursor
+
+
+def _sqlite_writer_connect(connection: sqlite3.Connection, _: ConnectionPoolEntry) -> None:
+    cursor = _sqlite_connect(connection)
+    cursor.execute("PRAGMA journal_mode = WAL")
+    # FULL: a commit that was acknowledged survives a power cut, not only a killed process.
+    cursor.execute("PRAGMA synchronous = FULL")
+    cursor.close()
+
+
+def _sqlite_reader_connect(connection: sqlite3.Connection, _: ConnectionPoolEntry) -> None:
+    cursor = _sqlite_connect(connection)
+    cursor.execute("PRAGMA query_only = ON")
+    cursor.close()
+
+
+def _begin_immediate(connection: Connection) -> None:
+    connection.exec_driver_sql("BEGIN IMMEDIATE")
+
+
+def _begin_deferred(connection: Connection) -> None:
+    connection.exec_driver_sql("BEGIN DEFERRED")
+
+
+class Postgresql:
+    """A server that any number of machines share."""
+
+    name = "postgresql"
+    distributed = True
+
+    def __init__(self, url: URL) -> None:
+        self._url = url.set(drivername="postgresql+psycopg")
+
+    def make_writer(self) -> Engine:
+        return create_engine(
+            self._url,
+            pool_size=10,
+            max_overflow=10,
+            pool_timeout=10,
+            # A server restart is then noticed before a request is lost to it.
+            pool_pre_ping=True,
+            connect_args={
+                "connect_timeout": 5,
+                "application_name": "ammeter",
+                "options": f"-c statement_timeout={_PG_STATEMENT_MS} -c lock_timeout={_PG_LOCK_MS}"
+                " -c timezone=UTC",
+            },
+        )
+
+    def make_reader(self, writer: Engine, *, pool_size: int) -> Engine:
+        return writer.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
+
+    @contextmanager
+    def migrating(self, writer: Engine) -> Iterator[Connection]:
+        # A connection of its own, without the time limits of requests; the lock goes with the transaction.
+        engine = create_engine(self._url, poolclass=NullPool, connect_args={"connect_timeout": 5})
+        with engine.begin() as connection:
+            connection.execute(text("SELECT pg_advisory_xact_lock(:key)"), {"key": _PG_MIGRATION_LOCK})
+            yield connection
+
+    def why_unavailable(self, error: BaseException) -> str | None:
+        if isinstance(error, PoolTimeout):
+            return "all database connections are in use"
+        if isinstance(error, psycopg.errors.ReadOnlySqlTransaction):
+            return "the database is read-only"
+        if isinstance(error, psycopg.errors.DiskFull):
+            return "the disk that holds the database is full"
+        if isinstance(error, (psycopg.errors.QueryCanceled, psycopg.errors.LockNotAvailable)):
+            return "the database took too long"
+        if isinstance(error, (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected)):
+            return "the change met another one"
+        if isinstance(error, psycopg.errors.TooManyConnections):
+            return "the database has no free connection"
+        if isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError)):
+            return "the database cannot be reached"
+        return None
+
+
+def partial_index(name: str, *columns: str, unique: bool = False, where: str) -> Index:
+    """An index over the rows that `where` holds for; both databases have them, each by its own word."""
+    return Index(name, *columns, unique=unique, sqlite_where=text(where), postgresql_where=text(where))
+
+
+def dialect_of(url_text: str) -> Dialect:
+    """The dialect that a database URL names; SettingsError where it names none of ours."""
+    try:
+        url = make_url(url_text)
+    except ArgumentError:
+        raise SettingsError(
+            "AMMETER_DATABASE_URL is not a database URL; write sqlite:///path/to/ammeter.db"
+            " or postgresql://user:password@host:5432/name."
+        ) from None
+    kind = url.drivername.partition("+")[0]
+    if kind == "sqlite":
+        if not url.database or url.database == ":memory:":
+            raise SettingsError("AMMETER_DATABASE_URL must name a SQLite file: sqlite:///path/to/ammeter.db.")
+        return Sqlite(url)
+    if kind in ("postgresql", "postgres"):
+        return Postgresql(url)
+    raise SettingsError(
+        f"AMMETER_DATABASE_URL: {kind!r} is not supported; use sqlite:///… or postgresql://…."
+    )
