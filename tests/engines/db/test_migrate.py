@@ -60,7 +60,7 @@ def test_starts_at_the_same_moment_migrate_once(database_url: str) -> None:
 def test_a_database_of_a_newer_program_is_refused(db: Database) -> None:
     with db.write() as tx:
         tx.execute(text("INSERT INTO schema_migrations (name, applied_at) VALUES ('m9999_later', 0)"))
-    with pytest.raises(SettingsError, match="newer Ammeter.*m9999_later"):
+    with pytest.raises(SettingsError, match=r"newer Ammeter.*m9999_later"):
         migrate(db)
 
 
