@@ -16,6 +16,8 @@ import pytest
 from ammeter.base.ids import new_id
 from ammeter.engines.db.database import Database
 from ammeter.engines.db.migrate import migrate
+from ammeter.wiring import House
+from tests.household import Household, make_client, make_household, make_settings, opened_house
 from tests.postgres import VARIABLE, postgres_server
 
 _server = ExitStack()
@@ -64,3 +66,17 @@ def db(database_url: str) -> Iterator[Database]:
     migrate(database)
     yield database
     database.close()
+
+
+@pytest.fixture
+def house(database_url: str, tmp_path: Path) -> Iterator[House]:
+    """A whole House on a fresh database of each kind."""
+    with opened_house(make_settings(database_url, tmp_path)) as opened:
+        yield opened
+
+
+@pytest.fixture
+def household(house: House) -> Iterator[Household]:
+    """An organization with a key of each role, and a client at the doors."""
+    with make_client(house) as client:
+        yield make_household(house, client)

@@ -22,8 +22,7 @@ def from_millis(millis: int) -> datetime:
 
 
 def rfc3339(at: datetime) -> str:
-    at = at.astimezone(UTC)
-    return f"{at:%Y-%m-%dT%H:%M:%S}.{at.microsecond // 1000:03d}Z"
+    return at.astimezone(UTC).isoformat(timespec="milliseconds")[:-6] + "Z"
 
 
 def parse_rfc3339(text: str) -> datetime:

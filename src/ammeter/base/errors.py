@@ -63,8 +63,8 @@ class NotFound(AmmeterError):
 
     code = "not_found"
 
-    def __init__(self, what: str = "resource") -> None:
-        super().__init__(f"No such {what}, or your key may not see it.")
+    def __init__(self, what: str, *, hint: str = "") -> None:
+        super().__init__(f"No such {what}. {hint}".rstrip())
 
 
 class Conflict(AmmeterError):

@@ -132,13 +132,6 @@ org_secrets = Table(
     UniqueConstraint("org_id", "name"),
 )
 
-sealing_keys = Table(
-    "sealing_keys",
-    metadata,
-    Column("key_id", Text, primary_key=True),
-    Column("created_at", Instant, nullable=False),
-)
-
 sources = Table(
     "sources",
     metadata,

@@ -130,12 +130,6 @@ def _secrets_and_sources(op: Operations) -> None:
     )
     op.create_index("ix_org_secrets_sealing_key_id", "org_secrets", ["sealing_key_id"])
     op.create_table(
-        "sealing_keys",
-        Column("key_id", Text, nullable=False),
-        Column("created_at", BigInteger, nullable=False),
-        _pk("sealing_keys", "key_id"),
-    )
-    op.create_table(
         "sources",
         Column("id", Text, nullable=False),
         Column("org_id", Text, nullable=False),

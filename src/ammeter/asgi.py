@@ -1,0 +1,45 @@
+"""All doors behind one edge: the ASGI application of a web process."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from starlette.routing import Mount, Router
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from ammeter.base.errors import NotFound
+from ammeter.doors.http.edge import Edge
+from ammeter.doors.http.hosts import AllowedHosts
+from ammeter.doors.http.metrics import HttpMetrics
+from ammeter.doors.probes import probe_routes
+from ammeter.doors.rest.app import API_BASE, rest_app
+from ammeter.wiring import House
+
+
+@dataclass(frozen=True, slots=True)
+class WebApp:
+    """The application, and the means to make it refuse new work at a stop."""
+
+    app: ASGIApp
+    edge: Edge
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        await self.app(scope, receive, send)
+
+
+def build_app(house: House) -> WebApp:
+    settings = house.settings
+    metrics = HttpMetrics()
+    routes = [Mount(API_BASE, rest_app(house)), *probe_routes(house, metrics, lambda: edge.is_stopping)]
+    edge = Edge(
+        Router(routes, redirect_slashes=False, default=_nowhere),
+        hosts=AllowedHosts(settings.allowed_hosts, public_url=settings.public_url),
+        metrics=metrics,
+        body_timeout_s=settings.body_timeout_s,
+        body_limits={},
+    )
+    return WebApp(app=edge, edge=edge)
+
+
+async def _nowhere(scope: Scope, receive: Receive, send: Send) -> None:
+    raise NotFound("path")

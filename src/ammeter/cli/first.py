@@ -1,0 +1,66 @@
+"""The first organization: `ammeter init`, and the demo that `ammeter serve --demo` brings."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass
+
+from ammeter.base.errors import Conflict
+from ammeter.base.pages import PageRequest
+from ammeter.cli.house import operator
+from ammeter.features.orgs import keys, members, service
+from ammeter.features.orgs.model import Role
+from ammeter.features.sources import service as sources
+from ammeter.wiring import House
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FirstOwner:
+    """What the first owner signs in with; the server itself cannot show it again."""
+
+    org: str
+    email: str
+    password: str
+    token: str
+
+
+def make_first_owner(house: House, *, slug: str, name: str, email: str, features: bool) -> FirstOwner:
+    """The first organization, its owner and a key of theirs, all or nothing."""
+    with house.db.write() as tx:
+        if service.list_orgs(tx, PageRequest(page_size=1)).total:
+            raise Conflict(
+                "This server has an organization already; make more with: ammeter admin org create"
+            )
+        actor = operator()
+        org = service.create_org(
+            tx,
+            actor,
+            slug=slug,
+            name=name,
+            region=house.settings.region,
+            mcp_analytics=features,
+            code_mode=features,
+        )
+        password = members.new_password()
+        members.add_member(tx, actor, org.id, email=email, name="Owner", role=Role.owner, password=password)
+        _, token = keys.mint_key(tx, actor, org.id, name="first owner", role=Role.owner)
+        if features:
+            sources.provision_source(tx, actor, org.id, name="Demo API", source_slug="demo-api")
+    return FirstOwner(org=slug, email=email, password=password, token=token)
+
+
+def demo_owner(house: House) -> FirstOwner | None:
+    """The demo's owner, made at the first call and remembered in a file of the data folder, so that a
+    second start can print them too; None where the server's organization is not the demo's."""
+    file = house.settings.data_dir / "demo.json"
+    if file.exists():
+        return FirstOwner(**json.loads(file.read_text()))
+    try:
+        owner = make_first_owner(house, slug="demo", name="Demo", email="owner@demo.example", features=True)
+    except Conflict:
+        return None
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as out:
+        json.dump(asdict(owner), out)
+    return owner

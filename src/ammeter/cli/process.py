@@ -1,0 +1,167 @@
+"""The server process: doors, jobs and housekeeping on one event loop, and an orderly stop.
+
+At SIGTERM or SIGINT `/readyz` says no at once; after the drain time the port closes, requests and
+jobs in flight get the grace time to finish, and what is left of the jobs goes back to the queue.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import signal
+import socket
+from collections.abc import AsyncIterator, Callable, Iterator
+from datetime import timedelta
+from typing import Literal
+
+import uvicorn
+
+from ammeter.asgi import WebApp, build_app
+from ammeter.base.clock import now
+from ammeter.base.errors import AmmeterError, SettingsError
+from ammeter.engines import buckets
+from ammeter.wiring import House
+
+log = logging.getLogger("ammeter.process")
+
+Part = Literal["all", "web", "worker"]
+
+_FLUSH_S = 5.0
+_PRUNE_S = 3600.0
+_BUCKET_LIFE = timedelta(days=1)
+
+
+def serve(house: House, part: Part, on_ready: Callable[[str], None]) -> None:
+    """Run until told to stop. `on_ready` gets the address once requests are answered."""
+    runner = _loop_runner()
+    with runner:
+        runner.run(_serve(house, part, on_ready))
+
+
+async def _serve(house: House, part: Part, on_ready: Callable[[str], None]) -> None:
+    web = build_app(house) if part in ("all", "web") else None
+    stop = _Stop(web, drain_s=house.settings.drain_s)
+    async with contextlib.AsyncExitStack() as stack:
+        await stack.enter_async_context(_every(_FLUSH_S, house, house.last_used.flush))
+        await stack.enter_async_context(_every(_PRUNE_S, house, lambda: _prune(house)))
+        if part in ("all", "worker"):
+            await stack.enter_async_context(_worker(house))
+        if web is None:
+            on_ready("")
+            await stop.told.wait()
+        else:
+            listener = _listen(house.settings.host, house.settings.port)
+            server = _Server(_server_config(house, web))
+            stop.server = server
+            on_ready(_address(listener))
+            await server.serve(sockets=[listener])
+        log.info("stopping")
+
+
+class _Stop:
+    """What a signal sets off: say no, wait for load balancers to notice, then close."""
+
+    def __init__(self, web: WebApp | None, *, drain_s: float) -> None:
+        self.told = asyncio.Event()
+        self.server: uvicorn.Server | None = None
+        self._web = web
+        self._drain_s = drain_s
+        loop = asyncio.get_running_loop()
+        for sig in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(sig, self._signalled)
+
+    def _signalled(self) -> None:
+        if self._web is not None and not self._web.edge.is_stopping:
+            self._web.edge.is_stopping = True
+            asyncio.get_running_loop().call_later(self._drain_s, self._close)
+        elif self.server is not None and self.server.should_exit:
+            # Told twice: whoever asks does not want to wait for what is in flight.
+            self.server.force_exit = True
+        else:
+            self._close()
+
+    def _close(self) -> None:
+        if self._web is not None:
+            self._web.edge.is_refusing = True
+        if self.server is not None:
+            self.server.should_exit = True
+        self.told.set()
+
+
+class _Server(uvicorn.Server):
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Signals are ours: the jobs stop with the same ones, after the requests."""
+        yield
+
+
+def _server_config(house: House, web: WebApp) -> uvicorn.Config:
+    settings = house.settings
+    return uvicorn.Config(
+        web,
+        http="httptools",
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        proxy_headers=bool(settings.trusted_proxies),
+        forwarded_allow_ips=list(settings.trusted_proxies),
+        timeout_graceful_shutdown=max(1, round(settings.stop_grace_s)),
+    )
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    try:
+        family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        return socket.create_server((host, port), family=family, backlog=2048)
+    except OSError as error:
+        raise SettingsError(
+            f"Cannot listen on {host}:{port}: {error.strerror}. Name another with --port."
+        ) from None
+
+
+def _address(listener: socket.socket) -> str:
+    host, port = listener.getsockname()[:2]
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+@contextlib.asynccontextmanager
+async def _worker(house: House) -> AsyncIterator[None]:
+    yield
+
+
+@contextlib.asynccontextmanager
+async def _every(seconds: float, house: House, work: Callable[[], object]) -> AsyncIterator[None]:
+    """Do `work` now and then in a database thread; a failure is logged and the next turn tries again."""
+
+    async def turns() -> None:
+        while True:
+            await asyncio.sleep(seconds)
+            try:
+                await house.db.run(work)
+            except AmmeterError as error:
+                log.warning("housekeeping put off: %s", error.message)
+            except Exception:
+                log.exception("housekeeping failed")
+
+    task = asyncio.create_task(turns())
+    try:
+        yield
+    finally:
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+
+
+def _prune(house: House) -> None:
+    with house.db.write() as tx:
+        buckets.prune(tx, now() - _BUCKET_LIFE)
+
+
+def _loop_runner() -> asyncio.Runner:
+    try:
+        import uvloop
+    except ImportError:
+        return asyncio.Runner()
+    return asyncio.Runner(loop_factory=uvloop.new_event_loop)

@@ -1,0 +1,87 @@
+"""Request bodies: counted and timed while they are read, then parsed strictly.
+
+A body over its limit is refused at the byte that is too many, never held whole. JSON with duplicate
+keys, NaN or nesting without end is not JSON here: two readers would see two different bodies.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from typing import Any
+
+from starlette.types import Message, Receive, Scope
+
+from ammeter.base.errors import MalformedJson, PayloadTooLarge
+
+MAX_BODY_BYTES = 1024 * 1024
+
+
+class GuardedBody:
+    """Stands in for `receive`."""
+
+    def __init__(self, scope: Scope, receive: Receive, *, limit_bytes: int, timeout_s: float) -> None:
+        self._scope = scope
+        self._receive = receive
+        self._limit_bytes = limit_bytes
+        self._timeout_s = timeout_s
+        self._received = 0
+        self._deadline: float | None = None
+        self._whole = False
+
+    async def __call__(self) -> Message:
+        if self._whole:
+            return await self._receive()
+        if self._deadline is None:
+            self._deadline = time.monotonic() + self._timeout_s
+            self._check_declared()
+        try:
+            message = await asyncio.wait_for(self._receive(), max(0.0, self._deadline - time.monotonic()))
+        except TimeoutError:
+            raise MalformedJson(
+                f"The body did not arrive within {self._timeout_s:g} seconds ({self._received} bytes came)."
+            ) from None
+        if message["type"] == "http.request":
+            self._received += len(message.get("body", b""))
+            if self._received > self._limit_bytes:
+                raise self._too_large()
+            self._whole = not message.get("more_body", False)
+        return message
+
+    def _check_declared(self) -> None:
+        for name, value in self._scope["headers"]:
+            if name == b"content-length" and value.isdigit() and int(value) > self._limit_bytes:
+                raise self._too_large()
+
+    def _too_large(self) -> PayloadTooLarge:
+        return PayloadTooLarge(f"The body is larger than the {self._limit_bytes:,} bytes allowed here.")
+
+
+def parse_json(body: bytes) -> Any:
+    """The value of a JSON body; MalformedJson says what is wrong and where."""
+    try:
+        return json.loads(body.decode("utf-8"), object_pairs_hook=_without_twins, parse_constant=_no_constant)
+    except UnicodeDecodeError as error:
+        raise MalformedJson(f"The body is not UTF-8 (byte {error.start}).") from None
+    except json.JSONDecodeError as error:
+        raise MalformedJson(
+            f"The body is not JSON: {error.msg} at line {error.lineno}, column {error.colno}."
+        ) from None
+    except RecursionError:
+        raise MalformedJson("The body is nested too deeply.") from None
+    except ValueError as error:
+        raise MalformedJson(f"The body is not JSON: {error}.") from None
+
+
+def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) != len(pairs):
+        seen: set[str] = set()
+        twin = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
+        raise ValueError(f"the key {twin!r} stands twice in one object")
+    return value
+
+
+def _no_constant(name: str) -> Any:
+    raise ValueError(f"{name} is not a JSON number")

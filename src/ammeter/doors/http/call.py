@@ -1,0 +1,123 @@
+"""One authenticated request: whose it is, what it may spend, and the transaction it runs in.
+
+The work of a request is one function of a transaction and a caller, run in one transaction.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from typing import Concatenate, ParamSpec, TypeVar
+
+from starlette.requests import Request
+
+from ammeter.base.errors import RateLimited, Unauthenticated, Unavailable
+from ammeter.doors.http.edge import notes_of
+from ammeter.engines.buckets import Taken
+from ammeter.engines.db.database import Tx
+from ammeter.features.orgs.keys import authenticate
+from ammeter.features.orgs.model import Actor, Principal
+from ammeter.wiring import House
+
+log = logging.getLogger("ammeter.http")
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class Caller:
+    """The principal of a request, and the actor under whose name it changes things."""
+
+    __slots__ = ("actor", "principal")
+
+    def __init__(self, principal: Principal, actor: Actor) -> None:
+        self.principal = principal
+        self.actor = actor
+
+
+Work = Callable[Concatenate[Tx, Caller, P], T]
+
+
+class Call:
+    def __init__(self, house: House, request: Request) -> None:
+        self._house = house
+        self._request = request
+        self._caller: Caller | None = None
+
+    async def authenticate(self) -> None:
+        """Know the caller, and that it keeps to its rate, before anything else of the request is judged."""
+        principal = await self._house.db.read_few(lambda tx: authenticate(tx, bearer_of(self._request)))
+        notes = notes_of(self._request.scope)
+        notes.key_id = principal.key.key_id
+        client = self._request.client
+        actor = Actor(
+            kind="key",
+            name=principal.key.key_id,
+            role=principal.role,
+            origin=client.host if client else "",
+            request_id=notes.request_id,
+            source_ids=principal.key.source_ids,
+        )
+        self._caller = Caller(principal, actor)
+        self._house.last_used.note(principal.key)
+        await self._spend(principal)
+
+    async def read_few(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """For work that reads a few rows by key; see `Database.read_few`."""
+        return await self._house.db.read_few(lambda tx: work(tx, self._known, *args, **kwargs))
+
+    async def read(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        def step() -> T:
+            with self._house.db.read() as tx:
+                return work(tx, self._known, *args, **kwargs)
+
+        return await self._house.db.run(step)
+
+    async def write(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+        """One transaction, committed before the answer leaves."""
+
+        def step() -> T:
+            with self._house.db.write() as tx:
+                return work(tx, self._known, *args, **kwargs)
+
+        return await self._house.db.run(step)
+
+    @property
+    def _known(self) -> Caller:
+        assert self._caller is not None, "a StrictRoute authenticates before its handler runs"
+        return self._caller
+
+    async def _spend(self, principal: Principal) -> None:
+        policy, subject = self._house.api_policy, principal.key.id
+        taken = self._house.buckets.spend_loan(policy, subject)
+        if taken is None:
+            try:
+                taken = await self._house.db.run(self._house.buckets.take, policy, subject)
+            except Unavailable:
+                # A database that takes no writes still answers reads: the limit gives way, not the caller.
+                log.warning("rate limit not applied: the database takes no writes")
+                return
+        notes_of(self._request.scope).headers.extend(rate_headers(taken))
+        if not taken.allowed:
+            raise RateLimited(
+                f"More than {policy.burst} requests at once, or {policy.per_second:g} a second, with one key."
+                f" Try again in {taken.retry_after_s} s.",
+                retry_after_s=taken.retry_after_s,
+            )
+
+
+def bearer_of(request: Request) -> str:
+    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+    if scheme.lower() != "bearer":
+        raise Unauthenticated
+    return token.strip()
+
+
+def rate_headers(taken: Taken) -> list[tuple[bytes, bytes]]:
+    """RateLimit fields as the IETF draft has them: remaining quota, seconds until there is more."""
+    policy = taken.policy
+    wait_s = taken.retry_after_s or policy.window_s
+    return [
+        (b"ratelimit-policy", f'"{policy.name}";q={policy.burst};w={policy.window_s}'.encode()),
+        (b"ratelimit", f'"{policy.name}";r={taken.remaining};t={wait_s}'.encode()),
+    ]

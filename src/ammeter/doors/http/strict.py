@@ -1,0 +1,133 @@
+"""Strict requests: what a route does not know, it refuses, and says what was meant.
+
+A StrictRoute looks at a request in this order: who asks, what may come back, what was sent. So a
+stranger always gets 401, whatever else is wrong, and no body is read for one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine, Iterator
+from typing import Annotated, Any
+
+from fastapi import Depends
+from fastapi.dependencies.models import Dependant
+from fastapi.exceptions import RequestValidationError
+from fastapi.routing import APIRoute
+from pydantic import BaseModel, ConfigDict
+from pydantic.alias_generators import to_camel
+from starlette.requests import Request
+from starlette.responses import Response
+
+from ammeter.base.errors import (
+    Detail,
+    MalformedJson,
+    NotAcceptable,
+    UnsupportedMediaType,
+    ValidationFailed,
+)
+from ammeter.base.text import did_you_mean
+from ammeter.doors.http.body import parse_json
+from ammeter.doors.http.call import Call
+from ammeter.doors.http.edge import notes_of
+from ammeter.doors.http.errors import from_validation
+
+
+class Body(BaseModel):
+    """Base of every request body: camelCase names, nothing unknown, no type guessed."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, alias_generator=to_camel, validate_by_name=False)
+
+
+class Record(BaseModel):
+    """Base of every camelCase answer."""
+
+    model_config = ConfigDict(alias_generator=to_camel, validate_by_name=True, frozen=True)
+
+
+class StrictRoute(APIRoute):
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        handle = super().get_route_handler()
+        known = sorted(_query_names(self.dependant))
+        body_model = self.body_field.field_info.annotation if self.body_field else None
+        body_required = bool(self.body_field and self.body_field.field_info.is_required())
+        path = self.path
+
+        async def strict(request: Request) -> Response:
+            notes_of(request.scope).route = request.scope.get("root_path", "") + path
+            call = request.scope["ammeter.call"] = Call(request.app.state.house, request)
+            await call.authenticate()
+            _check_accept(request)
+            if request.scope["query_string"]:
+                _check_query(request, known)
+            if body_model is not None:
+                request = await _with_json(request, required=body_required)
+            try:
+                return await handle(request)
+            except RequestValidationError as error:
+                raise from_validation(error, body_model) from None
+
+        return strict
+
+
+async def _current_call(request: Request) -> Call:
+    call: Call = request.scope["ammeter.call"]
+    return call
+
+
+CurrentCall = Annotated[Call, Depends(_current_call)]
+
+
+class _JsonRequest(Request):
+    """A request whose JSON was parsed by us already."""
+
+    def __init__(self, request: Request, body: bytes, value: Any) -> None:
+        super().__init__(request.scope, request.receive)
+        self._ammeter_body = body
+        self._ammeter_value = value
+
+    async def body(self) -> bytes:
+        return self._ammeter_body
+
+    async def json(self) -> Any:
+        return self._ammeter_value
+
+
+async def _with_json(request: Request, *, required: bool) -> Request:
+    kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
+    if kind != "application/json" and not (kind.startswith("application/") and kind.endswith("+json")):
+        raise UnsupportedMediaType(f"Send the body as application/json; it came as {kind!r}.")
+    body = await request.body()
+    if not body:
+        if required:
+            raise MalformedJson("The body is empty; a JSON object is expected.")
+        return request
+    return _JsonRequest(request, body, parse_json(body))
+
+
+def _check_accept(request: Request) -> None:
+    accept = request.headers.get("accept")
+    if not accept or "*/*" in accept or "application/json" in accept or "application/*" in accept:
+        return
+    raise NotAcceptable(f"Answers here are application/json; the request accepts only {accept[:200]!r}.")
+
+
+def _check_query(request: Request, known: list[str]) -> None:
+    problems = [
+        Detail(path=f"query.{name}", message=f"unknown parameter.{did_you_mean(name, known)}")
+        for name in request.query_params
+        if name not in known
+    ]
+    problems += [
+        Detail(path=f"query.{name}", message="a NUL character is not allowed")
+        for name, value in request.query_params.multi_items()
+        if "\0" in value
+    ]
+    if problems:
+        raise ValidationFailed(problems)
+
+
+def _query_names(dependant: Dependant) -> Iterator[str]:
+    for parameter in dependant.query_params:
+        yield parameter.alias
+    for inner in dependant.dependencies:
+        yield from _query_names(inner)

@@ -1,0 +1,177 @@
+"""SQL for organizations, people, members, keys and the audit log. Rows in, values out; no rules."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import RowMapping, bindparam, delete, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from ammeter.base.errors import Conflict
+from ammeter.base.pages import Page, PageRequest
+from ammeter.engines.db.database import Tx
+from ammeter.engines.db.paging import fetch_page
+from ammeter.engines.db.tables import api_keys, audit_events, members, organizations, people, run_usage
+from ammeter.features.orgs.model import ApiKey, AuditEvent, Member, Organization, Role
+
+_MEMBERS = select(members, people.c.email, people.c.name).join(people, people.c.id == members.c.person_id)
+# Every request runs these two: built once, read by position.
+_KEY_WITH_ORG = (
+    select(api_keys, organizations)
+    .join(organizations, organizations.c.id == api_keys.c.org_id)
+    .where(api_keys.c.key_id == bindparam("key_id"))
+)
+_USED_RUNS = select(run_usage.c.used_runs).where(
+    run_usage.c.org_id == bindparam("org_id"), run_usage.c.period_start == bindparam("period_start")
+)
+_KEY_WIDTH = len(api_keys.c)
+_ORG_FIELDS = tuple(organizations.c.keys())
+_KEY_FIELDS = tuple(api_keys.c.keys())
+
+
+def insert_org(tx: Tx, org: Organization) -> None:
+    try:
+        tx.execute(insert(organizations).values(asdict(org)))
+    except IntegrityError:
+        raise Conflict(f"An organization with the slug {org.slug!r} exists already.") from None
+
+
+def find_org(tx: Tx, slug_or_id: str) -> Organization | None:
+    chosen = select(organizations).where(
+        (organizations.c.slug == slug_or_id) | (organizations.c.id == slug_or_id)
+    )
+    row = tx.execute(chosen).mappings().one_or_none()
+    return Organization(**row) if row else None
+
+
+def list_orgs(tx: Tx, page: PageRequest) -> Page[Organization]:
+    chosen = select(organizations).order_by(organizations.c.id)
+    return fetch_page(tx, chosen, page, lambda row: Organization(**row))
+
+
+def update_org(tx: Tx, org_id: str, changes: Mapping[str, Any]) -> None:
+    tx.execute(update(organizations).where(organizations.c.id == org_id).values(**changes))
+
+
+def read_used_runs(tx: Tx, org_id: str, period_start: datetime) -> int:
+    return tx.scalar(_USED_RUNS, {"org_id": org_id, "period_start": period_start}) or 0
+
+
+def find_person_id(tx: Tx, email: str) -> str | None:
+    found: str | None = tx.scalar(select(people.c.id).where(people.c.email == email))
+    return found
+
+
+def insert_person(
+    tx: Tx, *, person_id: str, email: str, name: str, password_hash: str | None, at: datetime
+) -> None:
+    row = {"id": person_id, "email": email, "name": name, "password_hash": password_hash, "created_at": at}
+    tx.execute(insert(people).values(row))
+
+
+def set_password_hash(tx: Tx, person_id: str, password_hash: str) -> None:
+    tx.execute(update(people).where(people.c.id == person_id).values(password_hash=password_hash))
+
+
+def find_password_hash(tx: Tx, email: str) -> str | None:
+    found: str | None = tx.scalar(select(people.c.password_hash).where(people.c.email == email))
+    return found
+
+
+def insert_member(tx: Tx, *, member_id: str, org_id: str, person_id: str, role: Role, at: datetime) -> None:
+    row = {"id": member_id, "org_id": org_id, "person_id": person_id, "role": role.name, "created_at": at}
+    tx.execute(insert(members).values(row))
+
+
+def find_member(tx: Tx, org_id: str, id_or_email: str) -> Member | None:
+    named = (members.c.id == id_or_email) | (people.c.email == id_or_email.lower())
+    row = tx.execute(_MEMBERS.where(members.c.org_id == org_id, named)).mappings().one_or_none()
+    return _member(row) if row else None
+
+
+def list_members(tx: Tx, org_id: str, page: PageRequest) -> Page[Member]:
+    chosen = _MEMBERS.where(members.c.org_id == org_id).order_by(members.c.id)
+    return fetch_page(tx, chosen, page, _member)
+
+
+def set_member_role(tx: Tx, member_id: str, role: Role) -> None:
+    tx.execute(update(members).where(members.c.id == member_id).values(role=role.name))
+
+
+def delete_member(tx: Tx, member_id: str) -> None:
+    tx.execute(delete(members).where(members.c.id == member_id))
+
+
+def lock_owners(tx: Tx, org_id: str) -> list[str]:
+    """Ids of the owners, held until the transaction ends, so that two cannot leave at once."""
+    chosen = select(members.c.id).where(members.c.org_id == org_id, members.c.role == Role.owner.name)
+    return list(tx.scalars(chosen.with_for_update()))
+
+
+def insert_key(tx: Tx, key: ApiKey, *, salt: bytes, secret_hash: bytes) -> None:
+    row = asdict(key) | {"role": key.role.name, "salt": salt, "secret_hash": secret_hash}
+    tx.execute(insert(api_keys).values(row))
+
+
+def find_key_with_org(tx: Tx, key_id: str) -> tuple[ApiKey, Organization, bytes, bytes] | None:
+    """A key by its public part, with its organization, salt and hash: all an authentication reads."""
+    row = tx.execute(_KEY_WITH_ORG, {"key_id": key_id}).one_or_none()
+    if row is None:
+        return None
+    key = dict(zip(_KEY_FIELDS, row[:_KEY_WIDTH], strict=True))
+    org = Organization(**dict(zip(_ORG_FIELDS, row[_KEY_WIDTH:], strict=True)))
+    return _key(key), org, key["salt"], key["secret_hash"]
+
+
+def find_key(tx: Tx, org_id: str, id_or_key_id: str) -> ApiKey | None:
+    named = (api_keys.c.id == id_or_key_id) | (api_keys.c.key_id == id_or_key_id)
+    row = tx.execute(select(api_keys).where(api_keys.c.org_id == org_id, named)).mappings().one_or_none()
+    return _key(row) if row else None
+
+
+def list_keys(tx: Tx, org_id: str, page: PageRequest) -> Page[ApiKey]:
+    chosen = select(api_keys).where(api_keys.c.org_id == org_id).order_by(api_keys.c.id.desc())
+    return fetch_page(tx, chosen, page, _key)
+
+
+def revoke_key(tx: Tx, key_row_id: str, at: datetime) -> None:
+    tx.execute(update(api_keys).where(api_keys.c.id == key_row_id).values(revoked_at=at))
+
+
+def note_keys_used(tx: Tx, used: Mapping[str, datetime]) -> None:
+    """Move each key's last-used time forward; never back, as several nodes may report."""
+    for key_row_id, at in sorted(used.items()):
+        older = (api_keys.c.last_used_at.is_(None)) | (api_keys.c.last_used_at < at)
+        tx.execute(update(api_keys).where(api_keys.c.id == key_row_id, older).values(last_used_at=at))
+
+
+def insert_audit(tx: Tx, event: AuditEvent) -> None:
+    tx.execute(insert(audit_events).values(asdict(event)))
+
+
+def list_audit(tx: Tx, org_id: str, page: PageRequest) -> Page[AuditEvent]:
+    chosen = select(audit_events).where(audit_events.c.org_id == org_id).order_by(audit_events.c.id.desc())
+    return fetch_page(tx, chosen, page, lambda row: AuditEvent(**row))
+
+
+def _member(row: RowMapping) -> Member:
+    return Member(**{**row, "role": Role[row["role"]]})
+
+
+def _key(row: Mapping[Any, Any]) -> ApiKey:
+    return ApiKey(
+        id=row["id"],
+        org_id=row["org_id"],
+        key_id=row["key_id"],
+        name=row["name"],
+        role=Role[row["role"]],
+        source_ids=None if row["source_ids"] is None else tuple(row["source_ids"]),
+        created_by=row["created_by"],
+        created_at=row["created_at"],
+        expires_at=row["expires_at"],
+        revoked_at=row["revoked_at"],
+        last_used_at=row["last_used_at"],
+    )

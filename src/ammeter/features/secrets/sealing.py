@@ -1,0 +1,142 @@
+"""Sealing: AES-256-GCM under a key that is never in the database.
+
+A KeyRing holds one or more keys; the first seals, all open. It comes from a setting, or from a file
+readable by its owner alone that the first start makes. A sealed value is bound to its organization
+and name, so that a row copied elsewhere does not open.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import os
+import secrets
+from collections.abc import Sequence
+from pathlib import Path
+
+from cryptography.exceptions import InvalidTag
+from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+
+from ammeter.base.errors import SettingsError, Unavailable
+
+_KEY_BYTES = 32
+_NONCE_BYTES = 12
+
+
+class KeyRing:
+    def __init__(self, keys: Sequence[bytes], *, file: Path | None = None) -> None:
+        self._keys = {key_id_of(key): key for key in keys}
+        self._file = file
+
+    @property
+    def current_id(self) -> str:
+        return next(iter(self._keys))
+
+    @property
+    def file(self) -> Path | None:
+        """Where the keys are kept, if it is a file of ours and not a setting."""
+        return self._file
+
+    def knows(self, key_id: str) -> bool:
+        if key_id not in self._keys and self._file is not None:
+            # Another process may have rotated the keys since this one read them.
+            self._keys = {key_id_of(key): key for key in _read(self._file)}
+        return key_id in self._keys
+
+    def seal(self, value: str, *, bound_to: str) -> tuple[str, bytes]:
+        """The id of the key used, and the sealed value."""
+        if self._file is not None:
+            self._keys = {key_id_of(key): key for key in _read(self._file)}
+        nonce = secrets.token_bytes(_NONCE_BYTES)
+        key_id = self.current_id
+        return key_id, nonce + AESGCM(self._keys[key_id]).encrypt(nonce, value.encode(), bound_to.encode())
+
+    def open(self, key_id: str, sealed: bytes, *, bound_to: str) -> str:
+        if not self.knows(key_id):
+            raise Unavailable(f"The sealing key {key_id} that this secret needs is not on this server.")
+        nonce, ciphertext = sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:]
+        try:
+            return AESGCM(self._keys[key_id]).decrypt(nonce, ciphertext, bound_to.encode()).decode()
+        except InvalidTag:
+            raise Unavailable("A sealed secret is damaged; set it again.") from None
+
+    def add_current(self) -> None:
+        """Put a fresh key in front of the file's keys; they still open what they sealed."""
+        assert self._file is not None, "keys from a setting are rotated by whoever sets it"
+        keys = [secrets.token_bytes(_KEY_BYTES), *_read(self._file)]
+        _write(self._file, keys)
+        self._keys = {key_id_of(key): key for key in keys}
+
+    def drop_oldest(self) -> None:
+        """Forget all keys but the current one and the one before: a write that was under way in
+        another process during the rotation may still be sealed under that."""
+        assert self._file is not None
+        keys = _read(self._file)[:2]
+        _write(self._file, keys)
+        self._keys = {key_id_of(key): key for key in keys}
+
+
+def open_key_ring(*, setting: str, file: Path) -> KeyRing:
+    """The ring that the setting spells, else the file's, made if it is not there."""
+    if setting:
+        return KeyRing([_decode(word, "AMMETER_SEALING_KEYS") for word in setting.split(",") if word.strip()])
+    file.parent.mkdir(parents=True, exist_ok=True)
+    if not file.exists():
+        _make(file)
+    return KeyRing(_read(file), file=file)
+
+
+def key_id_of(key: bytes) -> str:
+    return hashlib.sha256(b"ammeter sealing key" + key).hexdigest()[:16]
+
+
+def _make(file: Path) -> None:
+    # Linked into place whole: of several first starts at once, one wins and all read its key.
+    draft = file.with_name(f"{file.name}.{os.getpid()}-{secrets.token_hex(4)}")
+    _write(draft, [secrets.token_bytes(_KEY_BYTES)])
+    try:
+        os.link(draft, file)
+    except FileExistsError:
+        pass
+    finally:
+        draft.unlink()
+
+
+def _read(file: Path) -> list[bytes]:
+    try:
+        if file.stat().st_mode & 0o077:
+            raise SettingsError(f"{file} can be read by others; run: chmod 600 {file}")
+        lines = file.read_text().split()
+    except OSError as error:
+        raise SettingsError(f"The sealing key file {file} cannot be read: {error.strerror}.") from None
+    if not lines:
+        raise SettingsError(f"The sealing key file {file} is empty; restore it from a backup.")
+    return [_decode(line, str(file)) for line in lines]
+
+
+def _write(file: Path, keys: Sequence[bytes]) -> None:
+    draft = file.with_name(f"{file.name}.{secrets.token_hex(4)}.new")
+    descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    with os.fdopen(descriptor, "w") as out:
+        out.writelines(base64.b64encode(key).decode() + "\n" for key in keys)
+        out.flush()
+        os.fsync(out.fileno())
+    draft.replace(file)
+    folder = os.open(file.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
+
+
+def _decode(word: str, where: str) -> bytes:
+    try:
+        key = base64.b64decode(word.strip(), validate=True)
+    except binascii.Error:
+        key = b""
+    if len(key) != _KEY_BYTES:
+        raise SettingsError(
+            f"{where}: each sealing key is 32 bytes in base64; make one with: openssl rand -base64 32"
+        )
+    return key

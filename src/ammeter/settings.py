@@ -1,0 +1,165 @@
+"""Every setting, typed, from the environment (`AMMETER_…`); nothing else reads the environment.
+
+A wrong value, or a name that is nearly one of ours, stops the start with one clear line.
+`docs/settings.md` lists them all; a test holds the two together.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+from pathlib import Path
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
+
+from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
+
+from ammeter.base.errors import SettingsError
+from ammeter.base.text import nearest
+
+PREFIX = "AMMETER_"
+_NOT_SETTINGS = ("AMMETER_TEST_",)
+
+WordList = Annotated[tuple[str, ...], NoDecode]
+
+
+class Settings(BaseSettings):
+    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="forbid")
+
+    data_dir: Path = Field(
+        Path(".ammeter"), description="Folder for the SQLite file, objects and the sealing key."
+    )
+    database_url: SecretStr = Field(
+        SecretStr(""),
+        description="`sqlite:///path` or `postgresql://user:password@host/name`;"
+        " empty: SQLite in the data folder.",
+    )
+    database_threads: int = Field(
+        8, ge=1, le=64, description="Threads, and at most as many readers, for the database."
+    )
+    host: str = Field("127.0.0.1", min_length=1, description="Address to listen on.")
+    port: int = Field(8321, ge=0, le=65535, description="Port to listen on; 0 takes a free one.")
+    base_url: str = Field(
+        "",
+        description="Address that people and agents use, such as `https://ammeter.example`;"
+        " empty: host and port.",
+    )
+    region: Literal["us", "eu"] = Field("us", description="Region that new organizations are made in.")
+    allowed_hosts: WordList = Field(
+        (),
+        description="Host names to answer to, comma-separated, `*.example.com` or `*`;"
+        " always: loopback names and the host of the base URL.",
+    )
+    trusted_proxies: WordList = Field(
+        (),
+        description="Addresses or networks of proxies whose `X-Forwarded-*` headers are believed,"
+        " comma-separated.",
+    )
+    log_level: Literal["debug", "info", "warning", "error"] = Field(
+        "info", description="Least level that is logged."
+    )
+    log_format: Literal["json", "plain"] = Field(
+        "json", description="`json`: an object a line; `plain`: for a terminal."
+    )
+    sealing_keys: SecretStr = Field(
+        SecretStr(""),
+        description="Keys that seal organization secrets: 32 bytes each in base64, comma-separated,"
+        " the first seals, all open; empty: the file `sealing.key` in the data folder.",
+    )
+    blob_url: str = Field(
+        "",
+        description="`file:///path` or `s3://bucket/prefix` for immutable objects; empty: the data folder.",
+    )
+    s3_endpoint: str = Field("", description="Endpoint of an S3-compatible store that is not AWS.")
+    s3_region: str = Field("us-east-1", description="Region of the S3 bucket.")
+    s3_access_key_id: SecretStr = Field(SecretStr(""), description="Access key of the S3 store.")
+    s3_secret_access_key: SecretStr = Field(SecretStr(""), description="Secret key of the S3 store.")
+    s3_allow_http: bool = Field(False, description="Whether the S3 endpoint may be plain HTTP.")
+    metrics_token: SecretStr = Field(
+        SecretStr(""),
+        description="Bearer token that `/metrics` asks for; empty: open to whoever reaches the port.",
+    )
+    rate_api_burst: int = Field(
+        10_000, ge=1, le=1_000_000, description="Requests that one API key may make at once."
+    )
+    rate_api_per_second: float = Field(
+        5_000, gt=0, le=1_000_000, description="Requests a second that one API key may make in the long run."
+    )
+    body_timeout_s: float = Field(30, gt=0, le=600, description="Seconds a request body may take to arrive.")
+    drain_s: float = Field(
+        0,
+        ge=0,
+        le=300,
+        description="Seconds between `/readyz` saying no and the port closing, for load balancers to notice.",
+    )
+    stop_grace_s: float = Field(
+        20, ge=0, le=600, description="Seconds that requests and jobs in flight may take to finish at a stop."
+    )
+    job_concurrency: int = Field(4, ge=1, le=64, description="Jobs that one process works on at once.")
+
+    @field_validator("allowed_hosts", "trusted_proxies", mode="before")
+    @classmethod
+    def _split(cls, value: Any) -> Any:
+        if isinstance(value, str):
+            return tuple(word.strip() for word in value.split(",") if word.strip())
+        return value
+
+    @field_validator("trusted_proxies")
+    @classmethod
+    def _networks(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for network in value:
+            if network != "*":
+                ipaddress.ip_network(network, strict=False)
+        return value
+
+    @field_validator("base_url")
+    @classmethod
+    def _base_url(cls, value: str) -> str:
+        parts = urlsplit(value)
+        if value and (
+            parts.scheme not in ("http", "https") or not parts.hostname or parts.path not in ("", "/")
+        ):
+            raise ValueError("must be http://host[:port] or https://host[:port], without a path")
+        return value.rstrip("/")
+
+    @property
+    def database(self) -> str:
+        return self.database_url.get_secret_value() or f"sqlite:///{self.data_dir.absolute() / 'ammeter.db'}"
+
+    @property
+    def public_url(self) -> str:
+        if self.base_url:
+            return self.base_url
+        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(self.host, self.host)  # noqa: S104
+        return f"http://{f'[{host}]' if ':' in host else host}:{self.port}"
+
+    @property
+    def blobs(self) -> str:
+        return self.blob_url or (self.data_dir.absolute() / "blobs").as_uri()
+
+
+def load_settings(**overrides: Any) -> Settings:
+    """Settings from the environment, command-line values first; SettingsError in one line."""
+    _refuse_near_misses()
+    try:
+        return Settings(**{name: value for name, value in overrides.items() if value is not None})
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        name = PREFIX + str(first["loc"][0]).upper()
+        shown = "" if _is_secret(str(first["loc"][0])) else f" (it is {first['input']!r})"
+        reason = first["msg"].removeprefix("Value error, ")
+        raise SettingsError(f"{name}: {reason}{shown}. See docs/settings.md.") from None
+
+
+def _is_secret(field: str) -> bool:
+    return Settings.model_fields[field].annotation is SecretStr
+
+
+def _refuse_near_misses() -> None:
+    known = {PREFIX + name.upper() for name in Settings.model_fields}
+    for name in os.environ:
+        if name.startswith(PREFIX) and name not in known and not name.startswith(_NOT_SETTINGS):
+            meant = nearest(name, known)
+            if meant:
+                raise SettingsError(f"{name} is not a setting. Did you mean {meant}?")
