@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic import SecretStr
 from starlette.testclient import TestClient
 
 from ammeter.asgi import build_app
@@ -21,7 +22,7 @@ OPERATOR = Actor(kind="operator", name="tests", role=Role.owner, origin="tests")
 
 
 def make_settings(database_url: str, data_dir: Path, **more: Any) -> Settings:
-    return Settings(database_url=database_url, data_dir=data_dir, **more)
+    return Settings(database_url=SecretStr(database_url), data_dir=data_dir, **more)
 
 
 @contextmanager

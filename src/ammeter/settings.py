@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 import os
+import re
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
@@ -16,10 +17,14 @@ from pydantic import Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from ammeter.base.errors import SettingsError
+from ammeter.base.logs import blank_secrets
 from ammeter.base.text import nearest
 
 PREFIX = "AMMETER_"
 _NOT_SETTINGS = ("AMMETER_TEST_",)
+
+_ORIGIN = re.compile(r"(?i)https?://[^\s/?#@]+/?")
+_HOST_PATTERN = re.compile(r"\*|(\*\.)?[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?|\[[0-9A-Fa-f:.]+\]")
 
 WordList = Annotated[tuple[str, ...], NoDecode]
 
@@ -105,6 +110,17 @@ class Settings(BaseSettings):
             return tuple(word.strip() for word in value.split(",") if word.strip())
         return value
 
+    @field_validator("allowed_hosts")
+    @classmethod
+    def _host_names(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for word in value:
+            if not _HOST_PATTERN.fullmatch(word):
+                raise ValueError(
+                    f"{word!r} is not a host name; write it without scheme, port and path,"
+                    " an IPv6 address in brackets"
+                )
+        return value
+
     @field_validator("trusted_proxies")
     @classmethod
     def _networks(cls, value: tuple[str, ...]) -> tuple[str, ...]:
@@ -116,11 +132,8 @@ class Settings(BaseSettings):
     @field_validator("base_url")
     @classmethod
     def _base_url(cls, value: str) -> str:
-        parts = urlsplit(value)
-        if value and (
-            parts.scheme not in ("http", "https") or not parts.hostname or parts.path not in ("", "/")
-        ):
-            raise ValueError("must be http://host[:port] or https://host[:port], without a path")
+        if value and not _is_origin(value):
+            raise ValueError("must be http://host[:port] or https://host[:port] and nothing more")
         return value.rstrip("/")
 
     @property
@@ -147,9 +160,19 @@ def load_settings(**overrides: Any) -> Settings:
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         name = PREFIX + str(first["loc"][0]).upper()
-        shown = "" if _is_secret(str(first["loc"][0])) else f" (it is {first['input']!r})"
+        given = blank_secrets(repr(first["input"]))
+        shown = "" if _is_secret(str(first["loc"][0])) else f" (it is {given})"
         reason = first["msg"].removeprefix("Value error, ")
         raise SettingsError(f"{name}: {reason}{shown}. See docs/settings.md.") from None
+
+
+def _is_origin(url: str) -> bool:
+    try:
+        parts = urlsplit(url)
+        # A wrong port shows only when it is asked for.
+        return bool(_ORIGIN.fullmatch(url) and parts.hostname and parts.port != 0)
+    except ValueError:
+        return False
 
 
 def _is_secret(field: str) -> bool:

@@ -1,18 +1,25 @@
 """The one place where parts are put together: settings in, a House out.
 
-No part finds another by itself; who needs something gets it here.
+No part finds another by itself; who needs something gets it here, and here it stands which handler
+answers to which kind of job.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
+from ammeter.engines.blobs.open import open_blobs
+from ammeter.engines.blobs.port import Blobs
 from ammeter.engines.buckets import Buckets, Policy
 from ammeter.engines.db.database import Database
 from ammeter.engines.db.migrate import migrate
+from ammeter.engines.jobs.choose import make_jobs
+from ammeter.engines.jobs.port import Handler, Jobs
 from ammeter.features.orgs.keys import LastUsed
 from ammeter.features.secrets.sealing import open_key_ring
 from ammeter.features.secrets.service import Secrets
+from ammeter.features.upkeep import check_job, housekeeping_job
 from ammeter.settings import Settings
 
 
@@ -20,31 +27,64 @@ from ammeter.settings import Settings
 class House:
     settings: Settings
     db: Database
+    blobs: Blobs
+    jobs: Jobs
+    handlers: Mapping[str, Handler]
     secrets: Secrets
     buckets: Buckets
     api_policy: Policy
     last_used: LastUsed
 
     def close(self) -> None:
-        self.last_used.flush()
-        self.db.close()
+        try:
+            self.last_used.flush()
+        finally:
+            self.db.close()
 
 
 def open_house(settings: Settings) -> House:
     """Connect, migrate, check the sealing keys. Every process starts here, commands too."""
     db = Database(settings.database, threads=settings.database_threads)
-    migrate(db)
+    try:
+        migrate(db)
+        secrets = _open_secrets(settings, db)
+        blobs = _open_blobs(settings)
+    except BaseException:
+        db.close()
+        raise
+    jobs = make_jobs(db)
+    return House(
+        settings=settings,
+        db=db,
+        blobs=blobs,
+        jobs=jobs,
+        handlers={
+            housekeeping_job.KIND: housekeeping_job.housekeeping_job(db, jobs),
+            check_job.KIND: check_job.check_job(db),
+        },
+        secrets=secrets,
+        buckets=Buckets(db),
+        api_policy=Policy(name="api", burst=settings.rate_api_burst, per_second=settings.rate_api_per_second),
+        last_used=LastUsed(db),
+    )
+
+
+def _open_secrets(settings: Settings, db: Database) -> Secrets:
     ring = open_key_ring(
         setting=settings.sealing_keys.get_secret_value(), file=settings.data_dir / "sealing.key"
     )
     secrets = Secrets(ring)
     with db.read() as tx:
         secrets.check(tx)
-    return House(
-        settings=settings,
-        db=db,
-        secrets=secrets,
-        buckets=Buckets(db),
-        api_policy=Policy(name="api", burst=settings.rate_api_burst, per_second=settings.rate_api_per_second),
-        last_used=LastUsed(db),
+    return secrets
+
+
+def _open_blobs(settings: Settings) -> Blobs:
+    return open_blobs(
+        settings.blobs,
+        endpoint=settings.s3_endpoint or None,
+        region=settings.s3_region,
+        access_key_id=settings.s3_access_key_id.get_secret_value() or None,
+        secret_access_key=settings.s3_secret_access_key.get_secret_value() or None,
+        allow_http=settings.s3_allow_http,
     )

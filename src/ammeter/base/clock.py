@@ -30,11 +30,15 @@ def parse_rfc3339(text: str) -> datetime:
     at = datetime.fromisoformat(text)
     if at.tzinfo is None:
         raise ValueError(f"{text!r} has no time zone; write it as 2027-01-31T00:00:00Z")
-    return from_millis(to_millis(at.astimezone(UTC)))
+    try:
+        return from_millis(to_millis(at.astimezone(UTC)))
+    except OverflowError:
+        raise ValueError(f"{text!r} is out of range") from None
 
 
 def month_of(at: datetime) -> tuple[datetime, datetime]:
     """The calendar month, UTC, that holds `at`: its first instant and the next month's first."""
+    at = at.astimezone(UTC)
     start = datetime(at.year, at.month, 1, tzinfo=UTC)
     end = datetime(at.year + at.month // 12, at.month % 12 + 1, 1, tzinfo=UTC)
     return start, end

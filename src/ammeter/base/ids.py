@@ -11,13 +11,15 @@ _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 def new_id() -> str:
-    """A fresh UUIDv7 (RFC 9562): 48 bits of milliseconds, then version, variant and 74 random bits."""
-    millis = time.time_ns() // 1_000_000
-    random = int.from_bytes(os.urandom(10), "big")
-    value = (millis & (1 << 48) - 1) << 80 | random
-    value = value & ~(0xF << 76) | 0x7 << 76
-    value = value & ~(0x3 << 62) | 0x2 << 62
-    return str(uuid.UUID(int=value))
+    """A fresh UUIDv7 (RFC 9562): 48 bits of milliseconds, 12 bits of their fraction, 62 random bits.
+
+    The fraction (the RFC's method 3) keeps the order of what one process makes within a millisecond:
+    lists that show the newest first sort by id.
+    """
+    millis, nanos = divmod(time.time_ns(), 1_000_000)
+    fraction = (nanos << 12) // 1_000_000
+    random = int.from_bytes(os.urandom(8), "big") >> 2
+    return str(uuid.UUID(int=millis << 80 | 0x7 << 76 | fraction << 64 | 0x2 << 62 | random))
 
 
 def is_id(text: str) -> bool:

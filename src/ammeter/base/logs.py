@@ -17,10 +17,11 @@ from ammeter.base.clock import rfc3339
 
 # What any of the patterns below needs to match at all: most lines hold none of it and pass at once.
 _MAY_HOLD_A_SECRET = re.compile(r"amt_|earer|asic|EARER|ASIC|@")
+# None asks for a word's edge in front: in JSON a line break is the letters \n, and no edge.
 _SECRETS = [
-    (re.compile(r"\b(amt_[a-z2-7]{12})_[A-Za-z0-9]+"), r"\1_***"),
-    (re.compile(r"(?i)\b(bearer|basic)\s+[A-Za-z0-9._~+/=-]{8,}"), r"\1 ***"),
-    (re.compile(r"(\b[a-z][a-z0-9+.-]*://[^\s:/@]+):[^\s@/]+@"), r"\1:***@"),
+    (re.compile(r"(amt_[a-z2-7]{12})_[A-Za-z0-9]+"), r"\1_***"),
+    (re.compile(r"(?i)(bearer|basic)(?:\s|\\+[nrt])+[A-Za-z0-9._~+/=-]{8,}"), r"\1 ***"),
+    (re.compile(r"(://[^\s:/@]*):[^\s/]+@"), r"\1:***@"),
 ]
 _PLAIN = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName", "color_message"}
 
@@ -68,3 +69,5 @@ def configure(*, level: str, json_lines: bool) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
+    for chatty in ("alembic", "uvicorn", "procrastinate"):
+        logging.getLogger(chatty).setLevel(max(logging.WARNING, root.level))

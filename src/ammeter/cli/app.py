@@ -56,6 +56,8 @@ def serve(
             typer.echo(_welcome(settings.base_url or address, owner))
         elif address:
             typer.echo(f"Ammeter {__version__} answers at {settings.base_url or address}")
+        else:
+            typer.echo(f"Ammeter {__version__} works on jobs")
         sys.stdout.flush()
 
     try:

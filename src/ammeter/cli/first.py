@@ -43,11 +43,13 @@ def make_first_owner(house: House, *, slug: str, name: str, email: str, features
             code_mode=features,
         )
         password = members.new_password()
-        members.add_member(tx, actor, org.id, email=email, name="Owner", role=Role.owner, password=password)
+        owner = members.add_member(
+            tx, actor, org.id, email=email, name="Owner", role=Role.owner, password=password
+        )
         _, token = keys.mint_key(tx, actor, org.id, name="first owner", role=Role.owner)
         if features:
             sources.provision_source(tx, actor, org.id, name="Demo API", source_slug="demo-api")
-    return FirstOwner(org=slug, email=email, password=password, token=token)
+    return FirstOwner(org=org.slug, email=owner.email, password=password, token=token)
 
 
 def demo_owner(house: House) -> FirstOwner | None:

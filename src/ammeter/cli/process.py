@@ -12,15 +12,14 @@ import logging
 import signal
 import socket
 from collections.abc import AsyncIterator, Callable, Iterator
-from datetime import timedelta
 from typing import Literal
 
 import uvicorn
 
 from ammeter.asgi import WebApp, build_app
-from ammeter.base.clock import now
 from ammeter.base.errors import AmmeterError, SettingsError
-from ammeter.engines import buckets
+from ammeter.engines.jobs.schedule import Ticker
+from ammeter.features.upkeep.housekeeping_job import ensure_scheduled
 from ammeter.wiring import House
 
 log = logging.getLogger("ammeter.process")
@@ -28,8 +27,7 @@ log = logging.getLogger("ammeter.process")
 Part = Literal["all", "web", "worker"]
 
 _FLUSH_S = 5.0
-_PRUNE_S = 3600.0
-_BUCKET_LIFE = timedelta(days=1)
+_MORE_LISTENERS = 15
 
 
 def serve(house: House, part: Part, on_ready: Callable[[str], None]) -> None:
@@ -44,7 +42,6 @@ async def _serve(house: House, part: Part, on_ready: Callable[[str], None]) -> N
     stop = _Stop(web, drain_s=house.settings.drain_s)
     async with contextlib.AsyncExitStack() as stack:
         await stack.enter_async_context(_every(_FLUSH_S, house, house.last_used.flush))
-        await stack.enter_async_context(_every(_PRUNE_S, house, lambda: _prune(house)))
         if part in ("all", "worker"):
             await stack.enter_async_context(_worker(house))
         if web is None:
@@ -55,7 +52,9 @@ async def _serve(house: House, part: Part, on_ready: Callable[[str], None]) -> N
             server = _Server(_server_config(house, web))
             stop.server = server
             on_ready(_address(listener))
-            await server.serve(sockets=[listener])
+            # uvloop accepts one connection per listener and turn of the loop; a crowd that arrives at
+            # once would wait for as many turns. These share one queue, so more of them come in per turn.
+            await server.serve(sockets=[listener, *(listener.dup() for _ in range(_MORE_LISTENERS))])
         log.info("stopping")
 
 
@@ -128,7 +127,17 @@ def _address(listener: socket.socket) -> str:
 
 @contextlib.asynccontextmanager
 async def _worker(house: House) -> AsyncIterator[None]:
-    yield
+    """Work on jobs and fire schedules, until the block ends."""
+    await house.db.run(ensure_scheduled, house.db)
+    ticker = Ticker(house.db, house.jobs)
+    worker = house.jobs.worker(house.handlers, concurrency=house.settings.job_concurrency)
+    await ticker.start()
+    await worker.start()
+    try:
+        yield
+    finally:
+        await ticker.stop()
+        await worker.stop(house.settings.stop_grace_s)
 
 
 @contextlib.asynccontextmanager
@@ -152,11 +161,6 @@ async def _every(seconds: float, house: House, work: Callable[[], object]) -> As
         task.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await task
-
-
-def _prune(house: House) -> None:
-    with house.db.write() as tx:
-        buckets.prune(tx, now() - _BUCKET_LIFE)
 
 
 def _loop_runner() -> asyncio.Runner:

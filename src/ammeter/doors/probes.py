@@ -56,8 +56,20 @@ def probe_routes(house: House, metrics: HttpMetrics, is_stopping: Callable[[], b
 
 
 def _checks(house: House) -> dict[str, str]:
+    return {"database": _database_check(house), "objects": _objects_check(house)}
+
+
+def _database_check(house: House) -> str:
     try:
-        state = migration_state(house.db)
+        pending = migration_state(house.db).pending
     except AmmeterError as error:
-        return {"database": error.message}
-    return {"database": "ok", "migrations": "ok" if not state.pending else f"{len(state.pending)} to run"}
+        return error.message
+    return f"{len(pending)} migrations are to run" if pending else "ok"
+
+
+def _objects_check(house: House) -> str:
+    try:
+        house.blobs.check()
+    except AmmeterError as error:
+        return error.message
+    return "ok"

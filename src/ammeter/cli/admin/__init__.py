@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import typer
 
-from ammeter.cli.admin import audit, feature, key, member, org, secret, source
+from ammeter.cli.admin import audit, feature, job, key, member, org, secret, source
 
 
 def admin_commands() -> typer.Typer:
@@ -15,5 +15,6 @@ def admin_commands() -> typer.Typer:
     admin.add_typer(secret.commands, name="secret", help="Sealed secrets: values go in and never come out.")
     admin.add_typer(feature.commands, name="feature", help="What is switched on for an organization.")
     admin.add_typer(source.commands, name="source", help="Sources and their slugs.")
+    admin.add_typer(job.commands, name="job", help="The queue.")
     admin.command("audit", help="Show the audit log, newest first.")(audit.show_audit)
     return admin

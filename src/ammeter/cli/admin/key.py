@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import datetime, timedelta
 from typing import Annotated
 
@@ -18,6 +19,7 @@ from ammeter.features.sources.service import source_ids
 
 commands = typer.Typer(no_args_is_help=True)
 
+_DAYS = re.compile(r"[0-9]{1,5}d")
 _COLUMNS = ("key_id", "name", "role", "source_ids", "expires_at", "revoked_at", "last_used_at", "created_at")
 
 
@@ -70,7 +72,7 @@ def revoke(org: OrgSlug, key_id: str, as_json: AsJson = False) -> None:
 
 
 def _expiry(text: str) -> datetime:
-    if text.endswith("d") and text[:-1].isdigit():
+    if _DAYS.fullmatch(text):
         return now() + timedelta(days=int(text[:-1]))
     try:
         return parse_rfc3339(text)

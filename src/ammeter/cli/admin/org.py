@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated, Literal
 
 import typer
@@ -13,6 +14,7 @@ from ammeter.features.orgs import service
 
 commands = typer.Typer(no_args_is_help=True)
 
+_RUNS = re.compile(r"[0-9]{1,15}")
 _COLUMNS = ("slug", "name", "region", "mcp_analytics", "code_mode", "included_runs", "created_at", "id")
 
 
@@ -54,7 +56,7 @@ def included_runs(
     as_json: AsJson = False,
 ) -> None:
     """Set how many runs a month are included."""
-    if runs != "unlimited" and not runs.isdigit():
+    if runs != "unlimited" and not _RUNS.fullmatch(runs):
         raise typer.BadParameter(f"{runs!r} is neither a number nor 'unlimited'", param_hint="RUNS")
     with opened() as house, house.db.write() as tx:
         number = None if runs == "unlimited" else int(runs)

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from ammeter.base.errors import Detail, ValidationFailed
 from ammeter.base.pages import DEFAULT_PAGE_SIZE, PageRequest
 from ammeter.cli.house import AsJson, OrgSlug, PageNumber, PageSize, opened, operator
 from ammeter.cli.shown import show, show_page
@@ -22,7 +23,7 @@ def put(
     as_json: AsJson = False,
 ) -> None:
     """Set a secret. The value is read from standard input, or asked for: never from the command line."""
-    value = typer.prompt("Value", hide_input=True) if sys.stdin.isatty() else sys.stdin.read().rstrip("\n")
+    value = typer.prompt("Value", hide_input=True) if sys.stdin.isatty() else _piped()
     with opened() as house, house.db.write() as tx:
         org_id = service.get_org(tx, org).id
         secret, is_new = house.secrets.put(tx, operator(), org_id, name=name, value=value)
@@ -58,3 +59,12 @@ def rotate_key(as_json: AsJson = False) -> None:
     with opened() as house:
         resealed = house.secrets.rotate(house.db, operator())
     show({"resealed": resealed}, as_json=as_json, title="Rotated the sealing key")
+
+
+def _piped() -> str:
+    try:
+        return sys.stdin.read().rstrip("\r\n")
+    except UnicodeDecodeError:
+        raise ValidationFailed(
+            [Detail(path="$.value", message="a secret's value is text in UTF-8")]
+        ) from None

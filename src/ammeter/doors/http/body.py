@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import time
 from typing import Any
 
-from starlette.types import Message, Receive, Scope
+from starlette.types import Message, Receive
 
 from ammeter.base.errors import MalformedJson, PayloadTooLarge
 
@@ -19,23 +20,38 @@ MAX_BODY_BYTES = 1024 * 1024
 
 
 class GuardedBody:
-    """Stands in for `receive`."""
+    """Stands in for `receive`. `declared_bytes` is what the headers promise: None where they promise a
+    body without saying how long it is, 0 where they promise none."""
 
-    def __init__(self, scope: Scope, receive: Receive, *, limit_bytes: int, timeout_s: float) -> None:
-        self._scope = scope
+    def __init__(
+        self, receive: Receive, *, declared_bytes: int | None, limit_bytes: int, timeout_s: float
+    ) -> None:
         self._receive = receive
+        self._declared_bytes = declared_bytes
         self._limit_bytes = limit_bytes
         self._timeout_s = timeout_s
         self._received = 0
         self._deadline: float | None = None
         self._whole = False
 
+    @property
+    def is_worth_finishing(self) -> bool:
+        """Whether what is still to come is so little that the connection is kept for it."""
+        if self._whole:
+            return True
+        return (
+            self._deadline is None
+            and self._declared_bytes is not None
+            and self._declared_bytes <= self._limit_bytes
+        )
+
     async def __call__(self) -> Message:
         if self._whole:
             return await self._receive()
         if self._deadline is None:
             self._deadline = time.monotonic() + self._timeout_s
-            self._check_declared()
+            if self._declared_bytes is not None and self._declared_bytes > self._limit_bytes:
+                raise self._too_large()
         try:
             message = await asyncio.wait_for(self._receive(), max(0.0, self._deadline - time.monotonic()))
         except TimeoutError:
@@ -47,12 +63,9 @@ class GuardedBody:
             if self._received > self._limit_bytes:
                 raise self._too_large()
             self._whole = not message.get("more_body", False)
+        elif message["type"] == "http.disconnect":
+            raise MalformedJson(f"The connection ended within the body ({self._received} bytes came).")
         return message
-
-    def _check_declared(self) -> None:
-        for name, value in self._scope["headers"]:
-            if name == b"content-length" and value.isdigit() and int(value) > self._limit_bytes:
-                raise self._too_large()
 
     def _too_large(self) -> PayloadTooLarge:
         return PayloadTooLarge(f"The body is larger than the {self._limit_bytes:,} bytes allowed here.")
@@ -61,7 +74,12 @@ class GuardedBody:
 def parse_json(body: bytes) -> Any:
     """The value of a JSON body; MalformedJson says what is wrong and where."""
     try:
-        return json.loads(body.decode("utf-8"), object_pairs_hook=_without_twins, parse_constant=_no_constant)
+        return json.loads(
+            body.decode("utf-8"),
+            object_pairs_hook=_without_twins,
+            parse_constant=_no_constant,
+            parse_float=_finite,
+        )
     except UnicodeDecodeError as error:
         raise MalformedJson(f"The body is not UTF-8 (byte {error.start}).") from None
     except json.JSONDecodeError as error:
@@ -70,8 +88,15 @@ def parse_json(body: bytes) -> Any:
         ) from None
     except RecursionError:
         raise MalformedJson("The body is nested too deeply.") from None
-    except ValueError as error:
+    except _NotJson as error:
         raise MalformedJson(f"The body is not JSON: {error}.") from None
+    except ValueError:
+        # The one that is left is Python's limit on the digits of an integer.
+        raise MalformedJson("The body holds a number with too many digits.") from None
+
+
+class _NotJson(ValueError):
+    """What Python would read and others would not, or not alike."""
 
 
 def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -79,9 +104,16 @@ def _without_twins(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(value) != len(pairs):
         seen: set[str] = set()
         twin = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise ValueError(f"the key {twin!r} stands twice in one object")
+        raise _NotJson(f"the key {twin!r} stands twice in one object")
     return value
 
 
 def _no_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not a JSON number")
+    raise _NotJson(f"{name} is not a JSON number")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise _NotJson(f"{text[:30]} is too large a number")
+    return number

@@ -46,9 +46,6 @@ STATUS_OF = {
     "unavailable": 503,
 }
 
-# After these the rest of the body is of no use: close instead of reading it.
-_CLOSES = {"payload_too_large", "malformed_json"}
-
 
 def error_response(
     error: AmmeterError, request_id: str, headers: Mapping[str, str] | None = None
@@ -66,8 +63,6 @@ def error_response(
         sent["www-authenticate"] = "Bearer"
     if isinstance(error, (RateLimited, Unavailable)):
         sent["retry-after"] = str(error.retry_after_s)
-    if error.code in _CLOSES:
-        sent["connection"] = "close"
     return Response(
         json.dumps(body, ensure_ascii=False).encode("utf-8", "replace"),
         status_code=STATUS_OF[error.code],

@@ -7,7 +7,7 @@ stranger always gets 401, whatever else is wrong, and no body is read for one.
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterator
-from typing import Annotated, Any
+from typing import Annotated, Any, get_origin
 
 from fastapi import Depends
 from fastapi.dependencies.models import Dependant
@@ -47,7 +47,7 @@ class Record(BaseModel):
 class StrictRoute(APIRoute):
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
-        known = sorted(_query_names(self.dependant))
+        known = dict(sorted(_query_names(self.dependant)))
         body_model = self.body_field.field_info.annotation if self.body_field else None
         body_required = bool(self.body_field and self.body_field.field_info.is_required())
         path = self.path
@@ -105,17 +105,22 @@ async def _with_json(request: Request, *, required: bool) -> Request:
 
 
 def _check_accept(request: Request) -> None:
-    accept = request.headers.get("accept")
+    accept = request.headers.get("accept", "").lower()
     if not accept or "*/*" in accept or "application/json" in accept or "application/*" in accept:
         return
     raise NotAcceptable(f"Answers here are application/json; the request accepts only {accept[:200]!r}.")
 
 
-def _check_query(request: Request, known: list[str]) -> None:
+def _check_query(request: Request, known: dict[str, bool]) -> None:
     problems = [
         Detail(path=f"query.{name}", message=f"unknown parameter.{did_you_mean(name, known)}")
         for name in request.query_params
         if name not in known
+    ]
+    problems += [
+        Detail(path=f"query.{name}", message="this is given more than once")
+        for name, may_repeat in known.items()
+        if not may_repeat and len(request.query_params.getlist(name)) > 1
     ]
     problems += [
         Detail(path=f"query.{name}", message="a NUL character is not allowed")
@@ -126,8 +131,9 @@ def _check_query(request: Request, known: list[str]) -> None:
         raise ValidationFailed(problems)
 
 
-def _query_names(dependant: Dependant) -> Iterator[str]:
+def _query_names(dependant: Dependant) -> Iterator[tuple[str, bool]]:
+    """Each query parameter, and whether it may be given more than once."""
     for parameter in dependant.query_params:
-        yield parameter.alias
+        yield parameter.alias, get_origin(parameter.field_info.annotation) in (list, tuple, set)
     for inner in dependant.dependencies:
         yield from _query_names(inner)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Annotated
 
 from fastapi import APIRouter
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
 from ammeter.base.errors import NotFound
 from ammeter.base.ids import is_id
@@ -41,6 +41,10 @@ class MintedKeyRecord(Record):
     token: Annotated[str, Field(description="`amt_<key_id>_<secret>`; shown this once.")]
 
 
+# Ids and slugs alike are written so; what is not cannot name a source.
+SourceName = Annotated[str, StringConstraints(max_length=63, pattern=r"^[a-z0-9][a-z0-9-]*$")]
+
+
 class MintKey(Body):
     name: Name
     role: RoleName
@@ -48,7 +52,7 @@ class MintKey(Body):
         InstantIn | None, Field(description="When the key ends; null or absent: never.")
     ] = None
     source_ids: Annotated[
-        list[str] | None,
+        list[SourceName] | None,
         Field(max_length=100, description="Ids or slugs of the sources it may touch; null or absent: all."),
     ] = None
 

@@ -84,12 +84,9 @@ class Database:
     def faults(self) -> Iterator[None]:
         try:
             yield
-        except DBAPIError as error:
-            reason = self.dialect.why_unavailable(error.orig) if error.orig else None
+        except (DBAPIError, PoolTimeout, self.dialect.driver_error) as error:
+            cause = error.orig if isinstance(error, DBAPIError) else error
+            reason = self.dialect.why_unavailable(cause) if cause else None
             if reason is None:
                 raise
             raise Unavailable(f"Not done: {reason}. Try again shortly.") from error
-        except PoolTimeout as error:
-            raise Unavailable(
-                f"Not done: {self.dialect.why_unavailable(error)}. Try again shortly."
-            ) from error

@@ -23,6 +23,8 @@ from ammeter.base.errors import SettingsError
 _SQLITE_BUSY_MS = 5_000
 _PG_STATEMENT_MS = 30_000
 _PG_LOCK_MS = 10_000
+# A failed statement is logged with its traceback: without the values, which are people's.
+_HIDE = True
 # Any number, as long as every process of one database agrees on it.
 _PG_MIGRATION_LOCK = 4_026_531_840
 
@@ -31,6 +33,7 @@ class Dialect(Protocol):
     name: str
     distributed: bool
     """Whether other machines may share this database."""
+    driver_error: type[Exception]
 
     def make_writer(self) -> Engine: ...
     def make_reader(self, writer: Engine, *, pool_size: int) -> Engine: ...
@@ -43,21 +46,37 @@ class Sqlite:
 
     name = "sqlite"
     distributed = False
+    driver_error: type[Exception] = sqlite3.Error
 
     def __init__(self, url: URL) -> None:
         self._url = url.set(drivername="sqlite+pysqlite")
 
     def make_writer(self) -> Engine:
-        if self._url.database:
-            Path(self._url.database).parent.mkdir(parents=True, exist_ok=True)
+        assert self._url.database, "dialect_of refuses a URL without a file"
+        folder = Path(self._url.database).parent
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise SettingsError(
+                f"The folder {folder} for the database cannot be made: {error.strerror}."
+                " Name another with AMMETER_DATA_DIR or AMMETER_DATABASE_URL."
+            ) from None
         # A pool of one is the in-process queue for the single writer.
-        engine = create_engine(self._url, pool_size=1, max_overflow=0, pool_timeout=_SQLITE_BUSY_MS / 1000)
+        engine = create_engine(
+            self._url,
+            pool_size=1,
+            max_overflow=0,
+            pool_timeout=_SQLITE_BUSY_MS / 1000,
+            hide_parameters=_HIDE,
+        )
         event.listen(engine, "connect", _sqlite_writer_connect)
         event.listen(engine, "begin", _begin_immediate)
         return engine
 
     def make_reader(self, writer: Engine, *, pool_size: int) -> Engine:
-        engine = create_engine(self._url, pool_size=pool_size, max_overflow=0, pool_timeout=10)
+        engine = create_engine(
+            self._url, pool_size=pool_size, max_overflow=0, pool_timeout=10, hide_parameters=_HIDE
+        )
         event.listen(engine, "connect", _sqlite_reader_connect)
         event.listen(engine, "begin", _begin_deferred)
         return engine
@@ -128,6 +147,7 @@ class Postgresql:
 
     name = "postgresql"
     distributed = True
+    driver_error: type[Exception] = psycopg.Error
 
     def __init__(self, url: URL) -> None:
         self._url = url.set(drivername="postgresql+psycopg")
@@ -140,6 +160,7 @@ class Postgresql:
             pool_timeout=10,
             # A server restart is then noticed before a request is lost to it.
             pool_pre_ping=True,
+            hide_parameters=_HIDE,
             connect_args={
                 "connect_timeout": 5,
                 "application_name": "ammeter",

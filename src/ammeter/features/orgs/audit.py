@@ -34,3 +34,8 @@ def record(tx: Tx, actor: Actor, org_id: str | None, action: str, target: str, *
 def list_events(tx: Tx, actor: Actor, org_id: str, page: PageRequest) -> Page[AuditEvent]:
     actor.need(Role.admin, to="read the audit log")
     return store.list_audit(tx, org_id, page)
+
+
+def list_all_events(tx: Tx, page: PageRequest) -> Page[AuditEvent]:
+    """Of every organization and of the server itself: for the operator."""
+    return store.list_audit(tx, None, page)

@@ -86,9 +86,8 @@ def revoke_key(tx: Tx, actor: Actor, org_id: str, id_or_key_id: str) -> ApiKey:
         raise NotFound("API key")
     if key.role > actor.role:
         raise InsufficientRole(f"A key of the role {key.role.name} is revoked by that role only.")
-    if key.revoked_at is not None:
+    if not store.revoke_key(tx, key.id, now()):
         raise Conflict(f"The key {key.key_id} is revoked already.")
-    store.revoke_key(tx, key.id, now())
     audit.record(tx, actor, org_id, "key.revoke", key.key_id, name=key.name)
     return store.find_key(tx, org_id, key.id) or key
 
@@ -122,9 +121,15 @@ class LastUsed:
     def flush(self) -> None:
         with self._lock:
             seen, self._seen = self._seen, {}
-        if seen:
+        if not seen:
+            return
+        try:
             with self._db.write() as tx:
                 store.note_keys_used(tx, seen)
+        except BaseException:
+            with self._lock:
+                self._seen = seen | self._seen
+            raise
 
 
 def _random_base32(size: int) -> str:

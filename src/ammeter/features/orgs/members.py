@@ -8,7 +8,7 @@ from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
 
 from ammeter.base.clock import now
-from ammeter.base.errors import Conflict, InsufficientRole, NotFound
+from ammeter.base.errors import Conflict, InsufficientRole, NotFound, ValidationFailed
 from ammeter.base.ids import new_id
 from ammeter.base.pages import Page, PageRequest
 from ammeter.engines.db.database import Tx
@@ -25,13 +25,15 @@ def add_member(
     """Add a person, new or known; a known person keeps their name and password."""
     _may_give(actor, role)
     email, name = checked(Email, email, "$.email"), checked(Name, name, "$.name")
+    store.lock_members(tx, org_id)
     if store.find_member(tx, org_id, email):
         raise Conflict(f"{email} is a member already.")
     person_id = store.find_person_id(tx, email)
     if person_id is None:
-        person_id = new_id()
         hashed = _hash(password) if password else None
-        store.insert_person(tx, person_id=person_id, email=email, name=name, password_hash=hashed, at=now())
+        person_id = store.insert_person(
+            tx, person_id=new_id(), email=email, name=name, password_hash=hashed, at=now()
+        )
     store.insert_member(tx, member_id=new_id(), org_id=org_id, person_id=person_id, role=role, at=now())
     audit.record(tx, actor, org_id, "member.add", email, role=role.name)
     return get_member(tx, org_id, email)
@@ -55,6 +57,7 @@ def list_members(tx: Tx, org_id: str, page: PageRequest) -> Page[Member]:
 
 def set_role(tx: Tx, actor: Actor, org_id: str, id_or_email: str, role: Role) -> Member:
     _may_give(actor, role)
+    store.lock_members(tx, org_id)
     member = get_member(tx, org_id, id_or_email)
     _may_change(tx, actor, member, keeps_owner=role is Role.owner)
     store.set_member_role(tx, member.id, role)
@@ -64,6 +67,7 @@ def set_role(tx: Tx, actor: Actor, org_id: str, id_or_email: str, role: Role) ->
 
 def remove_member(tx: Tx, actor: Actor, org_id: str, id_or_email: str) -> Member:
     actor.need(Role.admin, to="remove a member")
+    store.lock_members(tx, org_id)
     member = get_member(tx, org_id, id_or_email)
     _may_change(tx, actor, member, keeps_owner=False)
     store.delete_member(tx, member.id)
@@ -80,10 +84,10 @@ def set_password(tx: Tx, actor: Actor, org_id: str, id_or_email: str, password: 
 
 
 def password_is_right(tx: Tx, email: str, password: str) -> bool:
-    hashed = store.find_password_hash(tx, email.lower())
     try:
+        hashed = store.find_password_hash(tx, checked(Email, email, "$.email"))
         return hashed is not None and _hasher.verify(hashed, password)
-    except (VerificationError, InvalidHashError):
+    except (ValidationFailed, VerificationError, InvalidHashError, UnicodeEncodeError):
         return False
 
 
@@ -106,5 +110,5 @@ def _may_change(tx: Tx, actor: Actor, member: Member, *, keeps_owner: bool) -> N
         return
     if actor.role < Role.owner:
         raise InsufficientRole("Only an owner changes or removes an owner.")
-    if store.lock_owners(tx, member.org_id) == [member.id]:
+    if store.list_owner_ids(tx, member.org_id) == [member.id]:
         raise Conflict(f"{member.email} is the only owner; make another owner first.")

@@ -7,25 +7,29 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import RowMapping, bindparam, delete, insert, select, update
+from sqlalchemy import BigInteger, RowMapping, bindparam, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
+from ammeter.base.clock import to_millis
 from ammeter.base.errors import Conflict
 from ammeter.base.pages import Page, PageRequest
 from ammeter.engines.db.database import Tx
 from ammeter.engines.db.paging import fetch_page
+from ammeter.engines.db.point_read import PointRead
 from ammeter.engines.db.tables import api_keys, audit_events, members, organizations, people, run_usage
 from ammeter.features.orgs.model import ApiKey, AuditEvent, Member, Organization, Role
 
 _MEMBERS = select(members, people.c.email, people.c.name).join(people, people.c.id == members.c.person_id)
-# Every request runs these two: built once, read by position.
-_KEY_WITH_ORG = (
+_KEY_WITH_ORG = PointRead(
     select(api_keys, organizations)
     .join(organizations, organizations.c.id == api_keys.c.org_id)
     .where(api_keys.c.key_id == bindparam("key_id"))
 )
-_USED_RUNS = select(run_usage.c.used_runs).where(
-    run_usage.c.org_id == bindparam("org_id"), run_usage.c.period_start == bindparam("period_start")
+_USED_RUNS = PointRead(
+    select(run_usage.c.used_runs).where(
+        run_usage.c.org_id == bindparam("org_id"),
+        run_usage.c.period_start == bindparam("period_start", type_=BigInteger),
+    )
 )
 _KEY_WIDTH = len(api_keys.c)
 _ORG_FIELDS = tuple(organizations.c.keys())
@@ -57,7 +61,8 @@ def update_org(tx: Tx, org_id: str, changes: Mapping[str, Any]) -> None:
 
 
 def read_used_runs(tx: Tx, org_id: str, period_start: datetime) -> int:
-    return tx.scalar(_USED_RUNS, {"org_id": org_id, "period_start": period_start}) or 0
+    row = _USED_RUNS.find(tx, org_id=org_id, period_start=to_millis(period_start))
+    return int(row[0]) if row else 0
 
 
 def find_person_id(tx: Tx, email: str) -> str | None:
@@ -67,9 +72,15 @@ def find_person_id(tx: Tx, email: str) -> str | None:
 
 def insert_person(
     tx: Tx, *, person_id: str, email: str, name: str, password_hash: str | None, at: datetime
-) -> None:
+) -> str:
+    """The id of the person: another organization may have added them at the same moment."""
     row = {"id": person_id, "email": email, "name": name, "password_hash": password_hash, "created_at": at}
-    tx.execute(insert(people).values(row))
+    try:
+        with tx.begin_nested():
+            tx.execute(insert(people).values(row))
+    except IntegrityError:
+        person_id = tx.scalars(select(people.c.id).where(people.c.email == email)).one()
+    return person_id
 
 
 def set_password_hash(tx: Tx, person_id: str, password_hash: str) -> None:
@@ -105,10 +116,17 @@ def delete_member(tx: Tx, member_id: str) -> None:
     tx.execute(delete(members).where(members.c.id == member_id))
 
 
-def lock_owners(tx: Tx, org_id: str) -> list[str]:
-    """Ids of the owners, held until the transaction ends, so that two cannot leave at once."""
+def lock_members(tx: Tx, org_id: str) -> None:
+    """Until the transaction ends nobody else changes who is in the organization, so that what was
+    read of its members still holds when it is acted on."""
+    chosen = select(organizations.c.id).where(organizations.c.id == org_id)
+    # Without the key: keys and the like, which refer to the organization, are still made meanwhile.
+    tx.execute(chosen.with_for_update(key_share=True))
+
+
+def list_owner_ids(tx: Tx, org_id: str) -> list[str]:
     chosen = select(members.c.id).where(members.c.org_id == org_id, members.c.role == Role.owner.name)
-    return list(tx.scalars(chosen.with_for_update()))
+    return list(tx.scalars(chosen))
 
 
 def insert_key(tx: Tx, key: ApiKey, *, salt: bytes, secret_hash: bytes) -> None:
@@ -118,7 +136,7 @@ def insert_key(tx: Tx, key: ApiKey, *, salt: bytes, secret_hash: bytes) -> None:
 
 def find_key_with_org(tx: Tx, key_id: str) -> tuple[ApiKey, Organization, bytes, bytes] | None:
     """A key by its public part, with its organization, salt and hash: all an authentication reads."""
-    row = tx.execute(_KEY_WITH_ORG, {"key_id": key_id}).one_or_none()
+    row = _KEY_WITH_ORG.find(tx, key_id=key_id)
     if row is None:
         return None
     key = dict(zip(_KEY_FIELDS, row[:_KEY_WIDTH], strict=True))
@@ -137,8 +155,10 @@ def list_keys(tx: Tx, org_id: str, page: PageRequest) -> Page[ApiKey]:
     return fetch_page(tx, chosen, page, _key)
 
 
-def revoke_key(tx: Tx, key_row_id: str, at: datetime) -> None:
-    tx.execute(update(api_keys).where(api_keys.c.id == key_row_id).values(revoked_at=at))
+def revoke_key(tx: Tx, key_row_id: str, at: datetime) -> bool:
+    """Whether the key was live until now; of two that revoke it at once, one is told so."""
+    live = (api_keys.c.id == key_row_id) & api_keys.c.revoked_at.is_(None)
+    return tx.execute(update(api_keys).where(live).values(revoked_at=at)).rowcount == 1
 
 
 def note_keys_used(tx: Tx, used: Mapping[str, datetime]) -> None:
@@ -152,8 +172,11 @@ def insert_audit(tx: Tx, event: AuditEvent) -> None:
     tx.execute(insert(audit_events).values(asdict(event)))
 
 
-def list_audit(tx: Tx, org_id: str, page: PageRequest) -> Page[AuditEvent]:
-    chosen = select(audit_events).where(audit_events.c.org_id == org_id).order_by(audit_events.c.id.desc())
+def list_audit(tx: Tx, org_id: str | None, page: PageRequest) -> Page[AuditEvent]:
+    """Newest first; without an organization, the whole server's."""
+    chosen = select(audit_events).order_by(audit_events.c.id.desc())
+    if org_id is not None:
+        chosen = chosen.where(audit_events.c.org_id == org_id)
     return fetch_page(tx, chosen, page, lambda row: AuditEvent(**row))
 
 

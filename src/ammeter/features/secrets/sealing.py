@@ -8,17 +8,21 @@ and name, so that a row copied elsewhere does not open.
 from __future__ import annotations
 
 import base64
-import binascii
+import fcntl
 import hashlib
+import logging
 import os
 import secrets
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
-from ammeter.base.errors import SettingsError, Unavailable
+from ammeter.base.errors import Conflict, SettingsError, Unavailable
+
+log = logging.getLogger("ammeter.secrets")
 
 _KEY_BYTES = 32
 _NONCE_BYTES = 12
@@ -39,15 +43,13 @@ class KeyRing:
         return self._file
 
     def knows(self, key_id: str) -> bool:
-        if key_id not in self._keys and self._file is not None:
-            # Another process may have rotated the keys since this one read them.
-            self._keys = {key_id_of(key): key for key in _read(self._file)}
+        if key_id not in self._keys:
+            self._read_anew()
         return key_id in self._keys
 
     def seal(self, value: str, *, bound_to: str) -> tuple[str, bytes]:
         """The id of the key used, and the sealed value."""
-        if self._file is not None:
-            self._keys = {key_id_of(key): key for key in _read(self._file)}
+        self._read_anew()
         nonce = secrets.token_bytes(_NONCE_BYTES)
         key_id = self.current_id
         return key_id, nonce + AESGCM(self._keys[key_id]).encrypt(nonce, value.encode(), bound_to.encode())
@@ -58,32 +60,60 @@ class KeyRing:
         nonce, ciphertext = sealed[:_NONCE_BYTES], sealed[_NONCE_BYTES:]
         try:
             return AESGCM(self._keys[key_id]).decrypt(nonce, ciphertext, bound_to.encode()).decode()
-        except InvalidTag:
-            raise Unavailable("A sealed secret is damaged; set it again.") from None
+        except (InvalidTag, ValueError):
+            raise Unavailable(f"The sealed secret {bound_to} is damaged; set it again.") from None
+
+    @contextmanager
+    def rotating(self) -> Iterator[None]:
+        """Keeps other processes from rotating the same file: keys that one adds, the other would drop."""
+        assert self._file is not None, "keys from a setting are rotated by whoever sets it"
+        folder = os.open(self._file.parent, os.O_RDONLY)
+        try:
+            try:
+                fcntl.flock(folder, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise Conflict("The sealing keys are being rotated already; wait for that to end.") from None
+            yield
+        finally:
+            os.close(folder)
 
     def add_current(self) -> None:
         """Put a fresh key in front of the file's keys; they still open what they sealed."""
-        assert self._file is not None, "keys from a setting are rotated by whoever sets it"
-        keys = [secrets.token_bytes(_KEY_BYTES), *_read(self._file)]
-        _write(self._file, keys)
-        self._keys = {key_id_of(key): key for key in keys}
+        assert self._file is not None
+        self._keep([secrets.token_bytes(_KEY_BYTES), *_read(self._file)], self._file)
 
     def drop_oldest(self) -> None:
         """Forget all keys but the current one and the one before: a write that was under way in
         another process during the rotation may still be sealed under that."""
         assert self._file is not None
-        keys = _read(self._file)[:2]
-        _write(self._file, keys)
+        self._keep(_read(self._file)[:2], self._file)
+
+    def _keep(self, keys: Sequence[bytes], file: Path) -> None:
+        _write(file, keys)
         self._keys = {key_id_of(key): key for key in keys}
+
+    def _read_anew(self) -> None:
+        """Another process may have rotated the keys since this one read them."""
+        if self._file is None:
+            return
+        try:
+            self._keys = {key_id_of(key): key for key in _read(self._file)}
+        except SettingsError as error:
+            log.error("sealing keys lost: %s", error.message)
+            raise Unavailable("The server's sealing keys cannot be read; its log says why.") from None
 
 
 def open_key_ring(*, setting: str, file: Path) -> KeyRing:
     """The ring that the setting spells, else the file's, made if it is not there."""
     if setting:
-        return KeyRing([_decode(word, "AMMETER_SEALING_KEYS") for word in setting.split(",") if word.strip()])
-    file.parent.mkdir(parents=True, exist_ok=True)
-    if not file.exists():
-        _make(file)
+        words = [word for word in setting.split(",") if word.strip()]
+        return KeyRing([_decode(word, "AMMETER_SEALING_KEYS") for word in words or [""]])
+    try:
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if not file.exists():
+            _make(file)
+    except OSError as error:
+        raise SettingsError(f"The sealing key file {file} cannot be made: {error.strerror}.") from None
     return KeyRing(_read(file), file=file)
 
 
@@ -107,7 +137,7 @@ def _read(file: Path) -> list[bytes]:
     try:
         if file.stat().st_mode & 0o077:
             raise SettingsError(f"{file} can be read by others; run: chmod 600 {file}")
-        lines = file.read_text().split()
+        lines = file.read_bytes().split()
     except OSError as error:
         raise SettingsError(f"The sealing key file {file} cannot be read: {error.strerror}.") from None
     if not lines:
@@ -130,10 +160,10 @@ def _write(file: Path, keys: Sequence[bytes]) -> None:
         os.close(folder)
 
 
-def _decode(word: str, where: str) -> bytes:
+def _decode(word: str | bytes, where: str) -> bytes:
     try:
         key = base64.b64decode(word.strip(), validate=True)
-    except binascii.Error:
+    except ValueError:
         key = b""
     if len(key) != _KEY_BYTES:
         raise SettingsError(

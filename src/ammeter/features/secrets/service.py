@@ -36,14 +36,14 @@ class Secrets:
         name, value = checked(SecretName, name, "$.secretName"), checked(SecretValue, value, "$.value")
         key_id, sealed = self._ring.seal(value, bound_to=_binding(org_id, name))
         at = now()
+        made = Secret(id=new_id(), org_id=org_id, name=name, created_at=at, updated_at=at)
         known = store.find_secret(tx, org_id, name)
-        if known is None:
-            made = Secret(id=new_id(), org_id=org_id, name=name, created_at=at, updated_at=at)
-            store.insert_secret(tx, made, key_id=key_id, sealed=sealed)
-        else:
+        is_new = known is None and store.insert_secret(tx, made, key_id=key_id, sealed=sealed)
+        if not is_new:
+            known = known or self.get(tx, org_id, name)
             store.reseal(tx, known.id, key_id=key_id, sealed=sealed, at=at)
-        audit.record(tx, actor, org_id, "secret.put", name, new=known is None)
-        return self.get(tx, org_id, name), known is None
+        audit.record(tx, actor, org_id, "secret.put", name, new=is_new)
+        return self.get(tx, org_id, name), is_new
 
     def get(self, tx: Tx, org_id: str, name: str) -> Secret:
         secret = store.find_secret(tx, org_id, name)
@@ -74,15 +74,20 @@ class Secrets:
         second call carries on.
         """
         actor.need(Role.owner, to="rotate the sealing key")
-        if self._ring.file is not None:
+        if self._ring.file is None:
+            return self._reseal_all(db, actor)
+        with self._ring.rotating():
             self._ring.add_current()
+            resealed = self._reseal_all(db, actor)
+            self._ring.drop_oldest()
+        return resealed
+
+    def _reseal_all(self, db: Database, actor: Actor) -> int:
         resealed = 0
         while batch := self._reseal_batch(db):
             resealed += batch
         with db.write() as tx:
             audit.record(tx, actor, None, "sealing.rotate", self._ring.current_id, resealed=resealed)
-        if self._ring.file is not None:
-            self._ring.drop_oldest()
         return resealed
 
     def _reseal_batch(self, db: Database) -> int:

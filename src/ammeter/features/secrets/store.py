@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from datetime import datetime
 
 from sqlalchemy import RowMapping, delete, insert, select, update
+from sqlalchemy.exc import IntegrityError
 
 from ammeter.base.pages import Page, PageRequest
 from ammeter.engines.db.database import Tx
@@ -17,18 +19,15 @@ _SHOWN = select(_t.id, _t.org_id, _t.name, _t.created_at, _t.updated_at)
 _SEALED = select(_t.id, _t.org_id, _t.name, _t.sealing_key_id, _t.sealed)
 
 
-def insert_secret(tx: Tx, secret: Secret, *, key_id: str, sealed: bytes) -> None:
-    tx.execute(
-        insert(org_secrets).values(
-            id=secret.id,
-            org_id=secret.org_id,
-            name=secret.name,
-            sealing_key_id=key_id,
-            sealed=sealed,
-            created_at=secret.created_at,
-            updated_at=secret.updated_at,
-        )
-    )
+def insert_secret(tx: Tx, secret: Secret, *, key_id: str, sealed: bytes) -> bool:
+    """Whether it was inserted; not where another has set the same name at the same moment."""
+    row = asdict(secret) | {"sealing_key_id": key_id, "sealed": sealed}
+    try:
+        with tx.begin_nested():
+            tx.execute(insert(org_secrets).values(row))
+    except IntegrityError:
+        return False
+    return True
 
 
 def reseal(tx: Tx, secret_id: str, *, key_id: str, sealed: bytes, at: datetime | None = None) -> None:

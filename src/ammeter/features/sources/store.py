@@ -23,6 +23,9 @@ def insert_source(tx: Tx, source: Source) -> None:
 
 
 def find_source(tx: Tx, org_id: str, slug_or_id: str) -> Source | None:
+    if "\0" in slug_or_id:
+        # PostgreSQL would not even compare it; no source is called so.
+        return None
     named = (sources.c.source_slug == slug_or_id) | (sources.c.id == slug_or_id)
     row = tx.execute(select(sources).where(sources.c.org_id == org_id, named)).mappings().one_or_none()
     return Source(**row) if row else None
