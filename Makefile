@@ -10,7 +10,7 @@ run:
 test:
 	@scripts/setup dev
 	@scripts/install-postgres
-	@.venv/bin/pytest -n 3 --dist worksteal $(ARGS)
+	@node=$$(scripts/install-node) && PATH="$${node:+$$node:}$$PATH" .venv/bin/pytest -n 3 --dist worksteal $(ARGS)
 
 lint:
 	@scripts/setup dev

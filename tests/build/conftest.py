@@ -84,8 +84,8 @@ class Sample:
 
 @pytest.fixture
 def sample(tmp_path: Path) -> Sample:
-    assert shutil.which("node"), "These tests need Node 20 or newer: apt-get install nodejs npm"
-    assert shutil.which("npm"), "These tests need npm beside Node: apt-get install npm"
+    assert shutil.which("node"), "These tests need Node 20 or newer: run scripts/install-node"
+    assert shutil.which("npm"), "These tests need npm beside Node: run scripts/install-node"
     root = tmp_path / "sample"
     (root / "src" / "sample").mkdir(parents=True)
     (root / "src" / "sample" / "__init__.py").touch()

@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
 
 import httpx2
 import pytest
@@ -18,6 +17,7 @@ from ammeter.features.orgs.model import Role
 from tests.doors.wire import settle
 from tests.flows.outage import cut_connections, postgres_admin, postgres_away
 from tests.server import Server, running, until
+from tests.shared import fresh_url
 
 CLIENTS = 8
 CUTS = 12
@@ -34,8 +34,6 @@ class Site:
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
-    from tests.shared import fresh_url
-
     folder = tmp_path_factory.mktemp("hard-days")
     with fresh_url("postgresql", folder) as url:
         headers = {"authorization": f"Bearer {settle(url, folder)[Role.owner]}"}

@@ -5,8 +5,9 @@ from __future__ import annotations
 import json
 import os
 from dataclasses import asdict, dataclass
+from pathlib import Path
 
-from ammeter.base.errors import Conflict
+from ammeter.base.errors import Conflict, Unauthenticated
 from ammeter.base.pages import PageRequest
 from ammeter.cli.house import operator
 from ammeter.features.orgs import keys, members, service
@@ -56,13 +57,32 @@ def demo_owner(house: House) -> FirstOwner | None:
     """The demo's owner, made at the first call and remembered in a file of the data folder, so that a
     second start can print them too; None where the server's organization is not the demo's."""
     file = house.settings.data_dir / "demo.json"
-    if file.exists():
-        return FirstOwner(**json.loads(file.read_text()))
+    remembered = _remembered(file)
+    if remembered is not None and _lets_in(house, remembered.token):
+        return remembered
     try:
         owner = make_first_owner(house, slug="demo", name="Demo", email="owner@demo.example", features=True)
     except Conflict:
         return None
+    file.unlink(missing_ok=True)
     file.parent.mkdir(parents=True, exist_ok=True)
-    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as out:
+    with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:
         json.dump(asdict(owner), out)
     return owner
+
+
+def _remembered(file: Path) -> FirstOwner | None:
+    try:
+        return FirstOwner(**json.loads(file.read_text()))
+    except (FileNotFoundError, ValueError, TypeError):
+        return None
+
+
+def _lets_in(house: House, token: str) -> bool:
+    # The file outlives a database that was thrown away, and a key that was revoked.
+    try:
+        with house.db.read() as tx:
+            keys.authenticate(tx, token)
+    except Unauthenticated:
+        return False
+    return True

@@ -9,7 +9,6 @@ import logging
 from collections.abc import Callable
 from typing import Concatenate, ParamSpec, TypeVar
 
-from sqlalchemy.exc import IntegrityError
 from starlette.requests import Request
 
 from ammeter.base.errors import RateLimited, Unauthenticated, Unavailable
@@ -75,21 +74,11 @@ class Call:
         return await self._house.db.run(step)
 
     async def write(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-        """One transaction, committed before the answer leaves.
-
-        Of two callers that make the same thing at once, one meets the other's row when it inserts its
-        own. Nothing of its work is kept then; done anew, the work finds that row and knows what it means.
-        """
-
-        def once() -> T:
-            with self._house.db.write() as tx:
-                return work(tx, self._known, *args, **kwargs)
+        """One transaction, committed before the answer leaves."""
 
         def step() -> T:
-            try:
-                return once()
-            except IntegrityError:
-                return once()
+            with self._house.db.write() as tx:
+                return work(tx, self._known, *args, **kwargs)
 
         return await self._house.db.run(step)
 

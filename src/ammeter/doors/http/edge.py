@@ -8,6 +8,7 @@ log: whoever mistypes an address may have pasted a secret into it.
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
 import time
@@ -98,6 +99,11 @@ class Edge:
             await self._app(scope, body, answer)
         except AmmeterError as error:
             await answer.fail(scope, error)
+        except asyncio.CancelledError:
+            if not self.is_refusing:
+                raise
+            # The grace time of a stop is over: the server lets go of what is still in flight.
+            await answer.fail(scope, _stopping())
         except Exception:
             log.exception(
                 "request failed", extra={"request_id": notes.request_id, "path": _shown_path(scope, notes)}
@@ -111,7 +117,7 @@ class Edge:
         if path in _PROBES:
             return
         if self.is_refusing:
-            raise Unavailable("This server is stopping. Try again shortly.", retry_after_s=2)
+            raise _stopping()
         if not self._hosts.allows(host):
             raise NotFound(
                 "host here", hint="The operator names this server's hosts in AMMETER_ALLOWED_HOSTS."
@@ -135,6 +141,10 @@ class Edge:
                     "key_id": notes.key_id,
                 },
             )
+
+
+def _stopping() -> Unavailable:
+    return Unavailable("This server is stopping. Try again shortly.", retry_after_s=2)
 
 
 def _headers_of(scope: Scope) -> tuple[bytes, bytes, int | None]:

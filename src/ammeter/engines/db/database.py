@@ -85,8 +85,17 @@ class Database:
         try:
             yield
         except (DBAPIError, PoolTimeout, self.dialect.driver_error) as error:
-            cause = error.orig if isinstance(error, DBAPIError) else error
-            reason = self.dialect.why_unavailable(cause) if cause else None
+            reason = self._why_unavailable(error)
             if reason is None:
                 raise
             raise Unavailable(f"Not done: {reason}. Try again shortly.") from error
+
+    def _why_unavailable(self, error: BaseException | None) -> str | None:
+        # A full disk ends a SQLite transaction with its savepoints; what is raised last is then that
+        # there is no savepoint to go back to, and the full disk stands behind it.
+        while error is not None:
+            cause = error.orig if isinstance(error, DBAPIError) else error
+            if cause is not None and (reason := self.dialect.why_unavailable(cause)):
+                return reason
+            error = error.__context__
+        return None
