@@ -16,13 +16,7 @@ SPOOFED = {"x-forwarded-for": "198.51.100.1, 203.0.113.9", "x-forwarded-proto": 
 
 
 @pytest.mark.parametrize(
-    ("trusted", "origin"),
-    [
-        ("127.0.0.1", "203.0.113.9"),
-        ("127.0.0.0/8,203.0.113.9", "198.51.100.1"),
-        ("10.0.0.0/8", "127.0.0.1"),
-        ("", "127.0.0.1"),
-    ],
+    ("trusted", "origin"), [("127.0.0.0/8,203.0.113.9", "198.51.100.1"), ("10.0.0.0/8", "127.0.0.1")]
 )
 def test_the_origin_of_a_change_is_what_a_trusted_proxy_says(
     sqlite_url: str, tmp_path: Path, trusted: str, origin: str

@@ -13,6 +13,9 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import httpx2
+
+from ammeter.base.pages import MAX_PAGE_SIZE
 from ammeter.features.orgs import keys, service
 from ammeter.features.orgs.model import Role
 from tests.household import API, OPERATOR, make_settings, opened_house
@@ -26,6 +29,17 @@ def settle(database_url: str, folder: Path) -> dict[Role, str]:
     with opened_house(make_settings(database_url, folder)) as house, house.db.write() as tx:
         org = service.create_org(tx, OPERATOR, slug="acme", name="Acme", region="us")
         return {role: keys.mint_key(tx, OPERATOR, org.id, name=role.name, role=role)[1] for role in Role}
+
+
+def all_rows(client: httpx2.Client, path: str) -> list[dict[str, Any]]:
+    """Every row of a list, page after page."""
+    rows: list[dict[str, Any]] = []
+    page: dict[str, Any] = {"hasMore": True}
+    while page["hasMore"]:
+        number = len(rows) // MAX_PAGE_SIZE + 1
+        page = client.get(path, params={"page": number, "pageSize": MAX_PAGE_SIZE}).json()
+        rows += page["rows"]
+    return rows
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
-from typing import Any
 
 import httpx2
 
 from ammeter.features.orgs.model import Role
-from tests.doors.wire import settle
+from tests.doors.wire import all_rows, settle
 from tests.server import Server, running
 
 MINTS = 200
@@ -24,8 +23,8 @@ def test_every_key_that_was_handed_out_works_after_a_kill(database_url: str, tmp
     with running(tmp_path, "--role", "web", name="again", database_url=database_url) as server:
         statuses = asyncio.run(_use(server, tokens))
         with httpx2.Client(base_url=server.api, headers=_bearer(owner)) as client:
-            keys = _all(client, "/org/keys")
-            audited = [row["target"] for row in _all(client, "/org/audit") if row["action"] == "key.mint"]
+            keys = all_rows(client, "/org/keys")
+            audited = [row["target"] for row in all_rows(client, "/org/audit") if row["action"] == "key.mint"]
     assert statuses == [200] * len(tokens)
     assert {token[4:16] for token in tokens} <= {row["keyId"] for row in keys}
     assert sorted(audited) == sorted(row["keyId"] for row in keys)
@@ -58,16 +57,6 @@ async def _use(server: Server, tokens: list[str]) -> list[int]:
     async with httpx2.AsyncClient(base_url=server.api, timeout=30) as client:
         answers = await asyncio.gather(*(client.get("/org", headers=_bearer(token)) for token in tokens))
     return [answer.status_code for answer in answers]
-
-
-def _all(client: httpx2.Client, path: str) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
-    page: dict[str, Any] = {"hasMore": True}
-    while page["hasMore"]:
-        number = len(rows) // 200 + 1
-        page = client.get(path, params={"page": number, "pageSize": 200}).json()
-        rows += page["rows"]
-    return rows
 
 
 def _bearer(token: str) -> dict[str, str]:

@@ -14,7 +14,7 @@ import pytest
 from sqlalchemy import make_url
 
 from ammeter.features.orgs.model import Role
-from tests.doors.wire import settle
+from tests.doors.wire import all_rows, settle
 from tests.flows.outage import cut_connections, postgres_admin, postgres_away
 from tests.server import Server, running, until
 from tests.shared import fresh_url
@@ -71,7 +71,7 @@ def test_connections_that_are_cut_under_requests_cost_at_most_those_requests(sit
     assert statuses[503] > 0
     assert all('"code": "unavailable"' in text for status, text in answers if status == 503 and text)
     acknowledged = {text for status, text in answers if status == 201}
-    assert acknowledged <= _key_ids(site)
+    assert acknowledged <= {row["id"] for row in all_rows(site.client, "/org/keys")}
     for _ in range(20):
         assert site.client.get("/org").status_code == 200
 
@@ -124,14 +124,3 @@ def _read_only(url: str) -> Iterator[None]:
         yield
         admin.execute(f'ALTER DATABASE "{name}" RESET default_transaction_read_only'.encode())
     cut_connections(url)
-
-
-def _key_ids(site: Site) -> set[str]:
-    ids: set[str] = set()
-    page = {"hasMore": True}
-    number = 0
-    while page["hasMore"]:
-        number += 1
-        page = site.client.get("/org/keys", params={"page": number, "pageSize": 200}).json()
-        ids |= {row["id"] for row in page["rows"]}  # type: ignore[attr-defined, index]
-    return ids
