@@ -6,6 +6,7 @@ answers to which kind of job.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -21,6 +22,8 @@ from ammeter.features.secrets.sealing import open_key_ring
 from ammeter.features.secrets.service import Secrets
 from ammeter.features.upkeep import check_job, housekeeping_job
 from ammeter.settings import Settings
+
+log = logging.getLogger("ammeter.wiring")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +76,8 @@ def _open_secrets(settings: Settings, db: Database) -> Secrets:
     ring = open_key_ring(
         setting=settings.sealing_keys.get_secret_value(), file=settings.data_dir / "sealing.key"
     )
+    if db.dialect.distributed and ring.file is not None:
+        log.warning("set AMMETER_SEALING_KEYS: other machines cannot open what is sealed under %s", ring.file)
     secrets = Secrets(ring)
     with db.read() as tx:
         secrets.check(tx)

@@ -56,13 +56,13 @@ def test_the_region_of_an_organization_is_the_servers_where_none_is_named(
 def test_a_list_tells_where_the_next_page_is(cli: Cli, org: str) -> None:
     cli("admin", "org", "create", f"org-{new_id()}")
     page = cli.json("admin", "org", "list", "--page-size", "1")
-    assert (len(page["rows"]), page["page"], page["pageSize"], page["hasMore"]) == (1, 1, 1, True)
+    assert (len(page["rows"]), page["page"], page["page_size"], page["has_more"]) == (1, 1, 1, True)
     table = cli("admin", "org", "list", "--page-size", "1").out.splitlines()
     assert len(table) == 3
     assert table[-1].startswith(f"… page 1 of {page['total']} rows")
     assert table[-1].endswith("--page 2")
     beyond = cli.json("admin", "org", "list", "--page", "1000")
-    assert (beyond["rows"], beyond["hasMore"], beyond["total"]) == ([], False, page["total"])
+    assert (beyond["rows"], beyond["has_more"], beyond["total"]) == ([], False, page["total"])
 
 
 def test_a_slug_that_is_taken_or_wrong_is_refused_in_a_line(cli: Cli, org: str) -> None:

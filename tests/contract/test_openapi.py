@@ -14,8 +14,7 @@ from starlette.routing import BaseRoute, Route
 
 from ammeter import __version__
 from ammeter.doors.rest.app import API_BASE, rest_app
-from ammeter.wiring import House
-from tests.household import API, Household, make_client
+from tests.household import API, Household, make_client, make_household, make_settings, opened_house
 
 METHODS = {"get", "put", "post", "delete", "options", "head", "patch", "trace"}
 ALWAYS = {"401", "406", "422", "429", "500", "503"}
@@ -26,9 +25,17 @@ NOT_IN_3_0 = {
 }
 
 
-@pytest.fixture
-def document(household: Household) -> dict[str, Any]:
-    answer = household.client.get(f"{API}/openapi")
+@pytest.fixture(scope="module")
+def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Household]:
+    folder = tmp_path_factory.mktemp("openapi")
+    settings = make_settings(f"sqlite:///{folder}/ammeter.db", folder)
+    with opened_house(settings) as house, make_client(house) as client:
+        yield make_household(house, client)
+
+
+@pytest.fixture(scope="module")
+def document(served: Household) -> dict[str, Any]:
+    answer = served.client.get(f"{API}/openapi")
     assert (answer.status_code, answer.headers["content-type"]) == (200, "application/json")
     found: dict[str, Any] = answer.json()
     return found
@@ -51,8 +58,10 @@ def test_no_word_of_a_later_openapi_is_in_it(document: dict[str, Any]) -> None:
     assert wrong == []
 
 
-def test_the_description_and_the_live_routes_are_the_same(document: dict[str, Any], house: House) -> None:
-    routes = list(_live(rest_app(house).routes))
+def test_the_description_and_the_live_routes_are_the_same(
+    document: dict[str, Any], served: Household
+) -> None:
+    routes = list(_live(rest_app(served.house).routes))
     live = {
         f"{method} {route.path}": route.operation_id
         for route in routes
@@ -64,11 +73,11 @@ def test_the_description_and_the_live_routes_are_the_same(document: dict[str, An
     assert [route.path for route in routes if not isinstance(route, APIRoute)] == ["/openapi"]
 
 
-def test_what_is_not_described_is_not_there(document: dict[str, Any], household: Household) -> None:
+def test_what_is_not_described_is_not_there(document: dict[str, Any], served: Household) -> None:
     for path, item in document["paths"].items():
         filled = re.sub(r"{\w+}", "X", path)
         for method in sorted(METHODS - {"head"}):
-            answer = household.call(method.upper(), filled)
+            answer = served.call(method.upper(), filled)
             assert (answer.status_code == 405) == (method not in item), f"{method} {path}"
 
 
@@ -129,20 +138,18 @@ def test_a_bearer_key_is_the_only_way_in(document: dict[str, Any]) -> None:
         assert operation.get("security", [{"bearerAuth": []}]) == [{"bearerAuth": []}], name
 
 
-def test_the_description_names_the_address_it_was_read_at_or_the_one_that_is_set(
-    household: Household, house: House
-) -> None:
-    read = household.client.get(f"{API}/openapi", headers={"host": "localhost:9999"}).json()
+def test_the_description_names_the_address_it_was_read_at_or_the_one_that_is_set(served: Household) -> None:
+    read = served.client.get(f"{API}/openapi", headers={"host": "localhost:9999"}).json()
     assert read["servers"] == [{"url": f"http://localhost:9999{API_BASE}"}]
-    settings = house.settings.model_copy(update={"base_url": "https://ammeter.example"})
-    with make_client(replace(house, settings=settings)) as client:
+    settings = served.house.settings.model_copy(update={"base_url": "https://ammeter.example"})
+    with make_client(replace(served.house, settings=settings)) as client:
         told = client.get(f"{API}/openapi").json()
     assert told["servers"] == [{"url": f"https://ammeter.example{API_BASE}"}]
 
 
-def test_the_description_is_read_without_a_key_and_with_a_wrong_one(household: Household) -> None:
+def test_the_description_is_read_without_a_key_and_with_a_wrong_one(served: Household) -> None:
     for headers in ({}, {"authorization": "Bearer nonsense"}):
-        assert household.client.get(f"{API}/openapi", headers=headers).status_code == 200
+        assert served.client.get(f"{API}/openapi", headers=headers).status_code == 200
 
 
 def _live(routes: Sequence[BaseRoute]) -> Iterator[Route]:

@@ -10,6 +10,7 @@ from pydantic import SecretStr
 from sqlalchemy import text
 from starlette.testclient import TestClient
 
+from ammeter.asgi import build_app
 from ammeter.base.ids import new_id
 from ammeter.features.orgs.model import Role
 from ammeter.wiring import House
@@ -45,11 +46,13 @@ def test_a_server_with_an_old_schema_is_not_ready(household: Household) -> None:
     assert "migrations" in str(ready.json()["checks"])
 
 
-def test_a_server_that_is_told_to_stop_is_not_ready(household: Household) -> None:
-    household.client.app.edge.is_stopping = True  # type: ignore[attr-defined]
-    ready = household.client.get("/readyz")
+def test_a_server_that_is_told_to_stop_is_not_ready(tenant: Household) -> None:
+    app = build_app(tenant.house)
+    app.edge.is_stopping = True
+    server = replace(tenant, client=TestClient(app, base_url="http://127.0.0.1"))
+    ready = server.client.get("/readyz")
     assert (ready.status_code, ready.json()["checks"]["stop"]) == (503, "the server is stopping")
-    assert household.call("GET", "/org").status_code == 200
+    assert server.call("GET", "/org").status_code == 200
 
 
 def test_requests_are_counted_by_route_and_never_by_id(shared_house: House, tenant: Household) -> None:

@@ -1,4 +1,4 @@
-"""Bodies on a real socket: endless, slow, broken off, or refused before they are sent."""
+"""On a real socket: bodies that are endless, slow or broken off, and what a proxy adds."""
 
 from __future__ import annotations
 
@@ -18,6 +18,8 @@ from tests.shared import fresh_url
 PIECE = b" " * 65_536
 PIECES = 4096
 BODY_TIMEOUT_S = 1.0
+TRUSTED = {"sqlite": "127.0.0.0/8,203.0.113.9", "postgresql": "10.0.0.0/8"}
+FORWARDED = {"x-forwarded-for": "198.51.100.1, 203.0.113.9", "x-forwarded-proto": "https"}
 # What the socket buffers of both ends may hold beyond what the server has looked at.
 BUFFERED_BYTES = 24 * 1024 * 1024
 
@@ -26,6 +28,8 @@ BUFFERED_BYTES = 24 * 1024 * 1024
 class Site:
     server: Server
     token: str
+    trusts_us: bool
+    """Whether this machine is a trusted proxy of the server."""
 
     def log_of(self, request_id: str) -> str:
         """The lines of the log about a request, once the last of them is there."""
@@ -42,8 +46,9 @@ def site(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
     folder = tmp_path_factory.mktemp("wire")
     with fresh_url(request.param, folder) as url:
         token = settle(url, folder)[Role.owner]
-        with running(folder, "--role", "web", database_url=url, body_timeout_s=str(BODY_TIMEOUT_S)) as server:
-            yield Site(server, token)
+        settings = {"body_timeout_s": str(BODY_TIMEOUT_S), "trusted_proxies": TRUSTED[request.param]}
+        with running(folder, "--role", "web", database_url=url, **settings) as server:
+            yield Site(server, token, trusts_us=request.param == "sqlite")
 
 
 class Pieces:
@@ -198,3 +203,15 @@ def test_a_request_without_a_host_is_refused(site: Site) -> None:
     with connected(site.server) as wire:
         wire.send(b"GET / HTTP/1.0\r\n\r\n")
         assert wire.answer().status == 404
+
+
+def test_forwarded_headers_are_believed_from_a_trusted_proxy_only(site: Site) -> None:
+    headers = {"authorization": f"Bearer {site.token}", "x-request-id": "forwarded-0001"}
+    with httpx2.Client(base_url=site.server.api, headers=headers) as client:
+        put = client.put("/org/secrets/FORWARDED", json={"value": "x"}, headers=FORWARDED)
+        plain = client.get("/org/audit")
+    origin = "198.51.100.1" if site.trusts_us else "127.0.0.1"
+    assert plain.json()["rows"][0]["origin"] == origin
+    assert f'"client": "{origin}"' in site.log_of("forwarded-0001")
+    assert ("strict-transport-security" in put.headers) == site.trusts_us
+    assert "strict-transport-security" not in plain.headers

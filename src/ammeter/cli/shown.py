@@ -34,9 +34,9 @@ def show_page(page: Page[Any], columns: Sequence[str], *, as_json: bool) -> None
         envelope = {
             "rows": rows,
             "page": page.page,
-            "pageSize": page.page_size,
+            "page_size": page.page_size,
             "total": page.total,
-            "hasMore": page.has_more,
+            "has_more": page.has_more,
         }
         typer.echo(json.dumps(envelope, indent=2, ensure_ascii=False))
         return

@@ -35,7 +35,8 @@ def test_a_sealed_value_opens_again_and_shows_nothing_of_itself() -> None:
     for value in (VALUE, "x", "a\0b\nc", "schlüssel 🔑", "v" * 16_384):
         key_id, sealed = ring.seal(value, bound_to="org/NAME")
         assert key_id == key_id_of(OLD)
-        assert value.encode() not in sealed
+        if len(value) > 1:  # One byte turns up among thirty random ones now and then.
+            assert value.encode() not in sealed
         assert ring.open(key_id, sealed, bound_to="org/NAME") == value
 
 

@@ -77,6 +77,8 @@ class Response:
     content_type: str | None
     schema: Json | None
     description: str = ""
+    headers: tuple[str, ...] = ()
+    """Names of the headers that the description promises, in lower case."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +89,9 @@ class Pagination:
     items: tuple[str, ...]
     """Where the rows are; empty: the answer itself is the array."""
     request_arg: str | None = None
-    """The argument that carries page, offset or cursor."""
+    """The argument that carries page, offset or cursor; None for links, which the host follows."""
+    request_name: str = ""
+    """That argument's name on the wire, by which it is found in a link."""
     size_arg: str | None = None
     next_path: tuple[str, ...] = ()
     """Where the answer tells the next cursor or link."""

@@ -88,7 +88,7 @@ class Database:
             reason = self._why_unavailable(error)
             if reason is None:
                 raise
-            raise Unavailable(f"Not done: {reason}. Try again shortly.") from error
+            raise Unavailable(f"Not done: {reason}.") from error
 
     def _why_unavailable(self, error: BaseException | None) -> str | None:
         # A full disk ends a SQLite transaction with its savepoints; what is raised last is then that

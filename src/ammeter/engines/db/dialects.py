@@ -207,7 +207,7 @@ def dialect_of(url_text: str) -> Dialect:
     """The dialect that a database URL names; SettingsError where it names none of ours."""
     try:
         url = make_url(url_text)
-    except ArgumentError:
+    except (ArgumentError, ValueError):
         raise SettingsError(
             "AMMETER_DATABASE_URL is not a database URL; write sqlite:///path/to/ammeter.db"
             " or postgresql://user:password@host:5432/name."

@@ -146,6 +146,40 @@ sources = Table(
     Index(None, "org_id", "id"),
 )
 
+bundles = Table(
+    "bundles",
+    metadata,
+    _id(),
+    _org_id(),
+    Column("source_id", Text, ForeignKey("sources.id"), nullable=False),
+    Column("environment", Text, nullable=False),
+    Column("content_hash", Text, nullable=False),
+    Column("digest", Text, nullable=False),
+    Column("openapi_hash", Text, nullable=False),
+    Column("overlay_hash", Text),
+    Column("size_bytes", Integer, nullable=False),
+    Column("operations", Integer, nullable=False),
+    Column("findings", JSON, nullable=False),
+    Column("repository", Text),
+    Column("commit_sha", Text),
+    Column("branch", Text),
+    Column("pull_request_number", Integer),
+    Column("created_at", Instant, nullable=False),
+    Column("created_by", Text, nullable=False),
+    UniqueConstraint("source_id", "environment", "content_hash"),
+    Index(None, "source_id", "environment", "id"),
+)
+
+active_bundles = Table(
+    "active_bundles",
+    metadata,
+    Column("source_id", Text, ForeignKey("sources.id"), primary_key=True),
+    Column("environment", Text, primary_key=True),
+    Column("bundle_id", Text, ForeignKey("bundles.id"), nullable=False),
+    Column("promoted_at", Instant, nullable=False),
+    Column("promoted_by", Text, nullable=False),
+)
+
 rate_buckets = Table(
     "rate_buckets",
     metadata,

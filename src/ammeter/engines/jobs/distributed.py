@@ -264,7 +264,7 @@ def unavailable_in_words(db: Database) -> Iterator[None]:
         reason = db.dialect.why_unavailable(error.__cause__) if error.__cause__ else None
         if reason is None:
             raise
-        raise Unavailable(f"Not done: {reason}. Try again shortly.") from error
+        raise Unavailable(f"Not done: {reason}.") from error
 
 
 def _connect_arguments(db: Database) -> dict[str, Any]:

@@ -1,0 +1,220 @@
+"""All comparisons of schemas of one diff. Each pair of referenced schemas is compared once; the pairs make a
+graph whose edges are steps of a path, so a cycle is an edge back. A root then gets each fact it can reach
+once, by its shortest path.
+
+Roots are opened first, read after: the way to a fact is found backwards from the fact, which costs the
+size of the graph per changed schema and not per operation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from ammeter.engines.compiler.diff.facets import FACETS, Facet, has_no_type_in_common, types
+from ammeter.engines.compiler.diff.fields import (
+    FIELDS,
+    Pair,
+    Step,
+    Views,
+    part_pairs,
+    variant_facts,
+    variant_pairs,
+)
+from ammeter.engines.compiler.diff.schema_rules import Direction
+from ammeter.engines.compiler.diff.shape import Shape, Term, pointer_of, shape_of, term_of
+from ammeter.engines.compiler.diff.unchanged import same_text, unchanged_names
+from ammeter.engines.compiler.model import Json
+
+# Cycles of different lengths in one `allOf` multiply; a description of this size has about 10,000 pairs.
+MAX_NODES = 100_000
+MAX_WORK = 5_000_000
+
+_Key = tuple[tuple[str | int, ...], tuple[str | int, ...], Direction]
+
+
+class Fact(NamedTuple):
+    kind: str
+    path: str
+    pointer: str
+    old: str
+    new: str
+
+
+@dataclass(slots=True)
+class _Node:
+    old: Term
+    new: Term
+    direction: Direction
+    facts: list[Fact] = field(default_factory=list)
+    edges: list[tuple[str, int]] = field(default_factory=list)
+
+
+class SchemaComparison:
+    def __init__(
+        self, old: Mapping[str, Json], new: Mapping[str, Json], *, max_nodes: int = MAX_NODES
+    ) -> None:
+        self._max_nodes = max_nodes
+        self._old = old
+        self._new = new
+        self._unchanged = unchanged_names(old, new)
+        self._nodes: list[_Node] = []
+        self._by_key: dict[_Key, int] = {}
+        self._roots: set[int] = set()
+        self._reached: dict[int, list[tuple[str, _Node]]] | None = None
+        self._is_cut = False
+        self._work = 0
+
+    def open(
+        self, direction: Direction, old: Any, new: Any, *, old_pointer: str, new_pointer: str
+    ) -> int | None:
+        """A root to read facts of, later; None where both schemas are the same."""
+        refs = same_text(old, new)
+        if refs is not None and refs <= self._unchanged:
+            return None
+        fresh = len(self._nodes)
+        old_term, new_term = term_of(old, old_pointer), term_of(new, new_pointer)
+        if _is_inline(old_term) or _is_inline(new_term):
+            # Never shared: operations may share the value, but not the pointer to it.
+            self._nodes.append(_Node(old_term, new_term, direction))
+            root = fresh
+        else:
+            root = self._node(direction, old_term, new_term)
+        self._roots.add(root)
+        while fresh < len(self._nodes):
+            self._expand(self._nodes[fresh])
+            fresh += 1
+        return root
+
+    def shapes(self, old: Any, new: Any) -> tuple[Shape, Shape]:
+        return shape_of(term_of(old, ""), self._old), shape_of(term_of(new, ""), self._new)
+
+    def facts(self, root: int | None) -> Iterator[Fact]:
+        if root is None:
+            return
+        if self._reached is None:
+            self._reached = self._reach()
+        if self._is_cut:
+            yield Fact("comparison-cut-short", "", pointer_of(self._nodes[root].new), "", "")
+        for prefix, node in self._reached.get(root, ()):
+            for fact in node.facts:
+                yield fact._replace(path=prefix + fact.path) if prefix else fact
+
+    def _node(self, direction: Direction, old: Term, new: Term) -> int:
+        key = (tuple(atom.key for atom in old), tuple(atom.key for atom in new), direction)
+        known = self._by_key.get(key)
+        if known is not None:
+            return known
+        self._by_key[key] = len(self._nodes)
+        self._nodes.append(_Node(old, new, direction))
+        return len(self._nodes) - 1
+
+    def _expand(self, node: _Node) -> None:
+        if len(self._nodes) > self._max_nodes:
+            self._is_cut = True
+            return
+        todo = [Pair("", node.old, node.new)]
+        while todo:
+            pair = todo.pop()
+            for step, old, new in self._compare(node, pair):
+                if self._is_same(old, new):
+                    continue
+                path = pair.step + step
+                if _is_inline(old) and _is_inline(new):
+                    todo.append(Pair(path, old, new))
+                else:
+                    node.edges.append((path, self._node(node.direction, old, new)))
+        node.edges.sort(key=lambda edge: (len(edge[0]), edge[0]))
+
+    def _is_same(self, old: Term, new: Term) -> bool:
+        if len(old) != len(new):
+            return False
+        for left, right in zip(old, new, strict=True):
+            refs = same_text(left.schema, right.schema)
+            if refs is None or not refs <= self._unchanged:
+                return False
+        return True
+
+    def _compare(self, node: _Node, pair: Pair) -> list[Pair]:
+        """Notes the facts about one value; gives the parts to be compared next."""
+        old, new = shape_of(pair.old, self._old), shape_of(pair.new, self._new)
+        pointer = pointer_of(pair.new) or pointer_of(pair.old)
+
+        def note(facts: Iterator[Facet] | Iterator[Step]) -> None:
+            for fact in facts:
+                step, where = (fact.step, fact.pointer) if isinstance(fact, Step) else ("", pointer)
+                node.facts.append(Fact(fact.kind, pair.step + step, where, fact.old, fact.new))
+
+        note(types(old, new))
+        if old.is_anything != new.is_anything or has_no_type_in_common(old, new):
+            return []
+        for facet in FACETS:
+            note(facet(old, new))
+        view = self._view(node.direction, old, new, pointer)
+        is_union = old.variants and new.variants
+        if is_union or not (old.variants or new.variants) or (old.properties and new.properties):
+            for rule in FIELDS:
+                note(rule(view))
+            parts = list(part_pairs(view))
+            if not is_union and (old.variants or new.variants):
+                note(iter([Facet("union-changed")]))
+                return parts
+            if not is_union:
+                return parts
+        else:
+            parts = []
+        pairs, gone, come = variant_pairs(old, new, pair, self._old, self._new)
+        note(variant_facts(view, gone, come))
+        return [*parts, *pairs]
+
+    def _view(self, direction: Direction, old: Shape, new: Shape, pointer: str) -> Views:
+        return Views(
+            direction=direction,
+            old=old,
+            new=new,
+            old_parts=_visible(direction, old, self._old),
+            new_parts=_visible(direction, new, self._new),
+            pointer=pointer,
+        )
+
+    def _reach(self) -> dict[int, list[tuple[str, _Node]]]:
+        """By root: every node with facts, and the path there."""
+        users: dict[int, set[int]] = {}
+        for number, node in enumerate(self._nodes):
+            for _, child in node.edges:
+                users.setdefault(child, set()).add(number)
+        reached: dict[int, list[tuple[str, _Node]]] = {}
+        for number, node in enumerate(self._nodes):
+            if node.facts:
+                for user, path in self._ways_to(number, users).items():
+                    if user in self._roots:
+                        reached.setdefault(user, []).append((path, node))
+        return reached
+
+    def _ways_to(self, target: int, users: Mapping[int, set[int]]) -> dict[int, str]:
+        paths = {target: ""}
+        layer = {target}
+        while layer and not self._is_cut:
+            before = {user for number in layer for user in users.get(number, ())} - paths.keys()
+            fresh = {}
+            for number in before:
+                step, child = next(edge for edge in self._nodes[number].edges if edge[1] in layer)
+                fresh[number] = step + paths[child]
+            paths |= fresh
+            layer = before
+            self._work += len(before)
+            self._is_cut = self._work > MAX_WORK
+        return paths
+
+
+def _is_inline(term: Term) -> bool:
+    return len(term) == 1 and isinstance(term[0].key, int)
+
+
+def _visible(direction: Direction, shape: Shape, schemas: Mapping[str, Json]) -> dict[str, Shape]:
+    """The properties that are there in this direction."""
+    parts = {name: shape_of(term, schemas) for name, term in shape.properties.items()}
+    if direction == "request":
+        return {name: part for name, part in parts.items() if not part.is_read_only}
+    return {name: part for name, part in parts.items() if not part.is_write_only}

@@ -1,0 +1,46 @@
+"""The SDK as JavaScript for the sandbox: one fixed program and a table of the API's operations.
+
+The table holds names, ids and how pages follow each other: data, never code from the description. What a
+request looks like is the host's business alone.
+"""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from ammeter.engines.compiler.model import Api, Pagination
+
+
+def sdk_source(api: Api) -> str:
+    """An expression that gives a function of the host's `call`, which gives `{client, ApiError}`."""
+    table = [
+        [[*operation.group, operation.name], operation.id, _paging(operation.pagination)]
+        for operation in sorted(api.operations, key=lambda o: (o.group, o.name))
+    ]
+    # JSON is JavaScript but for two line separators, which ASCII escapes cover.
+    written = json.dumps(table, separators=(",", ":"), ensure_ascii=True)
+    return f"((call) => ({_program()})(call, {written}))"
+
+
+def _paging(pagination: Pagination | None) -> dict[str, Any] | None:
+    if pagination is None:
+        return None
+    return {
+        "kind": pagination.kind,
+        "items": list(pagination.items),
+        "arg": pagination.request_arg,
+        "name": pagination.request_name,
+        "size": pagination.size_arg,
+        "next": list(pagination.next_path),
+        "more": list(pagination.more_path),
+        "first": pagination.first,
+    }
+
+
+@cache
+def _program() -> str:
+    text = resources.files(__package__).joinpath("sdk.js").read_text()
+    return "\n".join(line for line in text.splitlines() if not line.lstrip().startswith("//")).strip()

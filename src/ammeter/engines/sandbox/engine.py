@@ -1,0 +1,107 @@
+"""How WebAssembly is compiled here: one set of rules for the guest that runs scripts, one for the compiler
+that strips types. In go the registry's binaries, out come native modules, kept in a folder of one's own.
+
+A kept file is native code that workers load unchecked: the folder must belong to this user and be closed
+to others, or nothing is taken from it. Instances and scripts are absent.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import os
+import re
+import stat
+import tempfile
+from dataclasses import dataclass
+from importlib.metadata import version
+from importlib.resources import files
+from pathlib import Path
+
+import wasmtime
+from wasmtime import _bindings as ffi
+
+from ammeter.engines.sandbox.guest import seal
+
+MAX_MEMORY_BYTES = 256 << 20
+
+
+class PartsMissing(Exception):
+    def __init__(self, name: str) -> None:
+        super().__init__(f"The sandbox's part {name} is not built. Install Ammeter anew: scripts/setup")
+
+
+class CacheUnsafe(Exception):
+    def __init__(self, folder: Path) -> None:
+        super().__init__(
+            f"{folder} holds native code and must belong to this user and be closed to others: chmod 700 it."
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Artifacts:
+    """Where the compiled modules lie; a worker reads them before it locks itself in."""
+
+    guest: Path
+    stripper: Path
+
+
+def guest_engine() -> wasmtime.Engine:
+    config = wasmtime.Config()
+    config.consume_fuel = True
+    config.cranelift_opt_level = "speed"
+    config.wasm_threads = False
+    config.memory_reservation = MAX_MEMORY_BYTES
+    config.memory_guard_size = 1 << 20
+    # A fiber's stack must be larger than what wasm may use of it: equal sizes end the process.
+    config.max_wasm_stack = 2 << 20
+    ffi.wasmtime_config_async_stack_size_set(config.ptr(), 4 << 20)
+    return wasmtime.Engine(config)
+
+
+def stripper_engine() -> wasmtime.Engine:
+    config = wasmtime.Config()
+    config.consume_fuel = True
+    # Without optimization it compiles in two thirds of the time and runs as fast.
+    config.cranelift_opt_level = "none"
+    return wasmtime.Engine(config)
+
+
+def prepare(cache: Path) -> Artifacts:
+    """Compile what is not there yet; takes seconds the first time and blocks."""
+    cache.mkdir(mode=0o700, parents=True, exist_ok=True)
+    state = cache.stat()
+    if os.name == "posix" and (state.st_uid != os.getuid() or state.st_mode & (stat.S_IWGRP | stat.S_IWOTH)):
+        raise CacheUnsafe(cache)
+    return Artifacts(
+        guest=_compiled(cache, "guest", seal(part("quickjs.wasm")), guest_engine()),
+        stripper=_compiled(cache, "stripper", _embedded(part("swc.js")), stripper_engine()),
+    )
+
+
+def part(name: str) -> bytes:
+    place = files("ammeter.engines.sandbox").joinpath("generated", name)
+    if not place.is_file():
+        raise PartsMissing(name)
+    return place.read_bytes()
+
+
+def _embedded(script: bytes) -> bytes:
+    """swc's package carries its module as text inside its JavaScript."""
+    found = re.search(rb"'([A-Za-z0-9+/=]{100000,})', 'base64'", script)
+    if found is None:
+        raise PartsMissing("swc.js with its module")
+    return base64.b64decode(found[1])
+
+
+def _compiled(cache: Path, name: str, binary: bytes, engine: wasmtime.Engine) -> Path:
+    # The rules above are part of the name: a file compiled by other rules would be refused by wasmtime.
+    rules = Path(__file__).read_bytes()
+    digest = hashlib.sha256(b"\0".join((binary, rules, version("wasmtime").encode()))).hexdigest()
+    place = cache / f"{name}-{digest[:32]}.cwasm"
+    if not place.exists():
+        native = wasmtime.Module(engine, binary).serialize()
+        with tempfile.NamedTemporaryFile(dir=cache, delete=False) as file:
+            file.write(native)
+        Path(file.name).rename(place)
+    return place

@@ -1,0 +1,169 @@
+"""One script's own engine: an instance that starts as its image was, takes one step at a time and is thrown
+away. In go source text and deliveries, out come the guest's messages or the reason it was stopped.
+
+A step is polled in slices of fuel, so that one thread can share its time among many scripts. wasmtime's
+Python face has no such call, hence its C functions here; the version is pinned. Framing is absent.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import struct
+import time
+from typing import Any, Literal
+
+import wasmtime
+from wasmtime import _bindings as ffi
+
+from ammeter.engines.sandbox.guest import FRAME
+from ammeter.engines.sandbox.image import INPUT_BYTES, Image
+
+# About a millisecond: how long another script may wait for its turn.
+SLICE_FUEL = 4_000_000
+_FRESH_FUEL = 1 << 40
+_NOTE = struct.Struct("<2I")
+
+Reason = Literal["cpu", "memory", "stack", "output", "trap"]
+
+_Trap = ctypes.POINTER(ffi.wasm_trap_t)
+_Error = ctypes.POINTER(ffi.wasmtime_error_t)
+_Values3 = ffi.wasmtime_val_t * 3
+_Values1 = ffi.wasmtime_val_t * 1
+
+
+class Stopped(Exception):
+    """The script can not go on; its instance is of no more use."""
+
+    def __init__(self, reason: Reason, detail: str) -> None:
+        super().__init__(detail)
+        self.reason: Reason = reason
+
+
+class Instance:
+    def __init__(self, image: Image) -> None:
+        self.image = image
+        self._store = wasmtime.Store(image.engine)
+        self._context = self._store._context()
+        self._limit_bytes = 0
+        self.limit(memory_bytes=image.pages * 65536, fuel=_FRESH_FUEL)
+        exports = image.pre.instantiate(self._store).exports(self._store)
+        self._memory = exports["memory"]
+        self._memory_ref = ctypes.byref(self._memory._memory)
+        missing = image.pages - self._memory.size(self._store)
+        if missing > 0:
+            self._memory.grow(self._store, missing)
+        base = self._base()
+        for place, content in image.runs:
+            ctypes.memmove(base + place, content, len(content))
+        ctypes.memmove(base + image.seed, os.urandom(7) + b"\x01", 8)
+        exports["__stack_pointer"].set_value(self._store, image.stack_pointer)
+        self._clock = exports["clock"]
+        # The export objects own what the references point to.
+        self._functions = {name: exports[name] for name in ("launch", "deliver", "reserve")}
+        self._references = {name: ctypes.byref(func._func) for name, func in self._functions.items()}
+        self._arguments, self._results = _Values3(), _Values1()
+        self._trap, self._error = _Trap(), _Error()
+        self._future: Any = None
+        self._input, self._input_bytes = image.input, INPUT_BYTES
+        failed = ffi._wasmtime_context_fuel_async_yield_interval(self._context, SLICE_FUEL)
+        if failed:
+            raise wasmtime.WasmtimeError._from_ptr(failed)
+
+    def limit(self, *, memory_bytes: int, fuel: int) -> None:
+        self._limit_bytes = memory_bytes
+        self._store.set_limits(
+            memory_size=memory_bytes, instances=1, memories=1, tables=1, table_elements=20_000
+        )
+        ffi._wasmtime_context_set_fuel(self._context, fuel)
+
+    @property
+    def is_stepping(self) -> bool:
+        return self._future is not None
+
+    @property
+    def memory_bytes(self) -> int:
+        return int(ffi._wasmtime_memory_data_size(self._context, self._memory_ref))
+
+    def fuel_left(self) -> int:
+        left = ctypes.c_uint64()
+        ffi._wasmtime_context_get_fuel(self._context, ctypes.byref(left))
+        return left.value
+
+    def begin(self, driver: Literal["launch", "deliver"], content: bytes) -> None:
+        place = self._room(len(content) + 1)
+        ctypes.memmove(self._base() + place, content + b"\0", len(content) + 1)
+        # Time stands still within a step, so a script cannot measure what the host does.
+        self._clock.set_value(self._store, wasmtime.Val.i64(time.time_ns()))
+        self._call(driver, self.image.frame, place, len(content))
+
+    def poll(self, limit_bytes: int) -> bytes | None:
+        """None while the step runs on; then what the guest had to say."""
+        text = self._poll()
+        if text is None:
+            return None
+        base = self._base()
+        frame = self.image.frame + FRAME["length"]
+        (size,) = struct.unpack("<I", ctypes.string_at(base + frame, 4))
+        if text == 0:
+            raise Stopped("memory", "no memory is left to answer")
+        if size > limit_bytes:
+            raise Stopped("output", f"{size} bytes")
+        if text + size > self.memory_bytes:
+            raise Stopped("trap", "the answer lies outside the memory")
+        return ctypes.string_at(base + text, size)
+
+    def close(self) -> None:
+        if self._future is not None:
+            ffi._wasmtime_call_future_delete(self._future)
+            self._future = None
+        self._store.close()
+
+    def _room(self, size: int) -> int:
+        if size > self._input_bytes:
+            self._call("reserve", self.image.frame, size, 0, count=2)
+            while (place := self._poll()) is None:
+                pass
+            if place == 0 or place + size > self.memory_bytes:
+                raise Stopped("memory", "no memory is left for what is delivered")
+            self._input, self._input_bytes = place, size
+        return self._input
+
+    def _call(self, name: str, *arguments: int, count: int = 3) -> None:
+        for slot, value in zip(self._arguments, arguments, strict=True):
+            slot.kind, slot.of.i32 = 0, value
+        self._future = ffi._wasmtime_func_call_async(
+            self._context,
+            self._references[name],
+            self._arguments,
+            count,
+            self._results,
+            1,
+            ctypes.byref(self._trap),
+            ctypes.byref(self._error),
+        )
+
+    def _poll(self) -> int | None:
+        if not ffi._wasmtime_call_future_poll(self._future):
+            return None
+        ffi._wasmtime_call_future_delete(self._future)
+        self._future = None
+        if self._trap:
+            raise self._stopped(str(wasmtime.Trap._from_ptr(self._trap)))
+        if self._error:
+            raise self._stopped(str(wasmtime.WasmtimeError._from_ptr(self._error)))
+        return int(self._results[0].of.i32) & 0xFFFFFFFF
+
+    def _stopped(self, told: str) -> Stopped:
+        self._trap, self._error = _Trap(), _Error()
+        last = told.strip().splitlines()[-1]
+        if "fuel" in last:
+            return Stopped("cpu", last)
+        if "stack" in last:
+            return Stopped("stack", last)
+        if self.memory_bytes > self._limit_bytes * 3 // 4:
+            return Stopped("memory", last)
+        return Stopped("trap", last)
+
+    def _base(self) -> int:
+        return ctypes.addressof(ffi._wasmtime_memory_data(self._context, self._memory_ref).contents)

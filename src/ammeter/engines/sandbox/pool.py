@@ -1,0 +1,224 @@
+"""The sandbox: a few worker processes, kept alive, and as many scripts at once as they may carry.
+
+In comes a script and its host, out goes an outcome. A worker that dies, falls silent or has served long
+enough is replaced, and only the scripts inside it are lost. There is no endless queue: who cannot be served
+soon is told `Busy`. What a script says is for `run.py`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import itertools
+import json
+import logging
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.resources import files
+from pathlib import Path
+
+from ammeter.engines.sandbox import wire
+from ammeter.engines.sandbox.engine import Artifacts, PartsMissing, prepare
+from ammeter.engines.sandbox.port import Busy, Host, Json, Outcome, Script, ScriptError
+from ammeter.engines.sandbox.process import Link, WorkerLost, start_worker
+from ammeter.engines.sandbox.run import Run
+from ammeter.engines.sandbox.wire import ToWorker
+
+_IMAGES = 32
+_PING_S = 1.0
+_SILENCE_S = 10.0
+_RETRY_S = 0.5
+_START_S = 60.0
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PoolOptions:
+    cache: Path
+    """A folder of this user alone; compiled modules are kept there."""
+    workers: int = 2
+    running: int = 32
+    """Scripts at once, over all workers."""
+    waiting: int = 64
+    patience_s: float = 1.0
+    """How long a script waits for its turn before it is told `Busy`."""
+    retire_after: int = 20_000
+    harden: bool = True
+
+
+class Pool:
+    """`async with Pool(options) as sandbox` or `start` and `stop`."""
+
+    def __init__(self, options: PoolOptions) -> None:
+        self._options = options
+        self._links: list[Link] = []
+        self._keepers: list[asyncio.Task[None]] = []
+        self._numbers = itertools.count(1)
+        self._images: OrderedDict[str, int] = OrderedDict()
+        self._free = asyncio.Semaphore(options.running)
+        self._queued = 0
+        self._changed = asyncio.Condition()
+
+    async def __aenter__(self) -> Pool:
+        await self.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.stop()
+
+    async def start(self) -> None:
+        """Returns once every worker can take scripts; the first time on a machine this takes seconds."""
+        artifacts = await asyncio.to_thread(prepare, self._options.cache)
+        setup = _setup(artifacts, harden=self._options.harden)
+        starts = [_start(setup) for _ in range(self._options.workers)]
+        started = await asyncio.gather(*starts, return_exceptions=True)
+        self._links = [link for link in started if isinstance(link, Link)]
+        for failed in started:
+            if isinstance(failed, BaseException):
+                await self.stop()
+                raise failed
+        self._keepers = [
+            asyncio.create_task(self._keep(place, setup)) for place in range(self._options.workers)
+        ]
+
+    async def stop(self) -> None:
+        for keeper in self._keepers:
+            keeper.cancel()
+        await asyncio.gather(*self._keepers, return_exceptions=True)
+        links, self._links, self._keepers = self._links, [], []
+        for link in links:
+            await link.close()
+
+    def hardening(self) -> Mapping[str, Json]:
+        return self._links[0].report if self._links else {}
+
+    async def run(self, script: Script, host: Host) -> Outcome:
+        if len(script.code.encode("utf-8", "replace")) > script.limits.script_bytes:
+            limit = script.limits.script_bytes
+            return ScriptError(name="RangeError", message=f"The script is longer than {limit} bytes.")
+        if self._queued >= self._options.waiting:
+            return Busy()
+        self._queued += 1
+        try:
+            async with asyncio.timeout(self._options.patience_s):
+                await self._free.acquire()
+        except TimeoutError:
+            return Busy()
+        finally:
+            self._queued -= 1
+        try:
+            link = await self._find_link()
+            return Busy() if link is None else await self._run_in(link, script, host)
+        finally:
+            self._free.release()
+
+    async def _find_link(self) -> Link | None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._options.patience_s), self._changed:
+                while not (ready := [link for link in self._links if not link.is_lost]):
+                    await self._changed.wait()
+                return min(ready, key=lambda link: len(link.runs))
+        return None
+
+    async def _run_in(self, link: Link, script: Script, host: Host) -> Outcome:
+        number = next(self._numbers) & 0x7FFF_FFFF
+        image = self._image_in(link, script)
+        run = Run(script, host, deliver=lambda events: link.send(number, ToWorker.DELIVER, events))
+        link.runs[number] = run
+        link.served += 1
+        limits = script.limits
+        header = wire.RUN.pack(image, limits.memory_bytes, limits.cpu_ms, limits.call_bytes + limits.output_bytes)
+        try:
+            link.send(number, ToWorker.RUN, header + script.code.encode("utf-8", "replace"))
+            return await run.outcome
+        finally:
+            del link.runs[number]
+            run.close()
+            link.send(number, ToWorker.CANCEL)
+
+    def _image_in(self, link: Link, script: Script) -> int:
+        """The number of this SDK's image; the worker makes the image when it first hears of it."""
+        limits = script.limits
+        options = {
+            "clientName": script.client_name,
+            "calls": limits.calls,
+            "logChars": limits.log_bytes,
+            "timers": limits.timers,
+        }
+        wanted = json.dumps({"sdk": script.sdk, "options": options})
+        digest = hashlib.sha256(wanted.encode()).hexdigest()
+        number = self._images.setdefault(digest, next(self._numbers))
+        self._images.move_to_end(digest)
+        if number not in link.images:
+            link.images.add(number)
+            link.send(number, ToWorker.IMAGE, wanted.encode())
+        while len(self._images) > _IMAGES:
+            _, old = self._images.popitem(last=False)
+            for other in self._links:
+                if old in other.images:
+                    other.images.remove(old)
+                    other.send(old, ToWorker.FORGET)
+        return number
+
+    async def _keep(self, place: int, setup: bytes) -> None:
+        """Watch over one worker for as long as the pool lives."""
+        while True:
+            link = self._links[place]
+            await self._watch(link)
+            await self._replace(place, setup)
+            async with self._changed:
+                self._changed.notify_all()
+            await _drained(link)
+            await link.close()
+
+    async def _watch(self, link: Link) -> None:
+        """Returns when the worker has to be replaced."""
+        while not link.is_lost and link.served < self._options.retire_after:
+            link.send(0, ToWorker.PING)
+            with contextlib.suppress(TimeoutError):
+                await asyncio.wait_for(link.lost.wait(), _PING_S)
+            if link.silent_s() > _SILENCE_S:
+                _log.warning("A sandbox worker did not answer for %.0f s and is replaced", link.silent_s())
+                link.lose("it did not answer")
+
+    async def _replace(self, place: int, setup: bytes) -> None:
+        while True:
+            try:
+                self._links[place] = await _start(setup)
+            except (WorkerLost, TimeoutError, OSError) as error:
+                _log.error("A sandbox worker does not start: %s", error)
+                await asyncio.sleep(_RETRY_S)
+            else:
+                return
+
+
+async def _start(setup: bytes) -> Link:
+    async with asyncio.timeout(_START_S):
+        return await start_worker(setup)
+
+
+async def _drained(link: Link) -> None:
+    """A worker that only retires may finish what it has."""
+    while link.runs and not link.is_lost:
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(link.lost.wait(), _PING_S)
+
+
+def _setup(artifacts: Artifacts, *, harden: bool) -> bytes:
+    folder = files("ammeter.engines.sandbox")
+    prelude = [folder.joinpath("generated", "web.js"), folder.joinpath("prelude.js")]
+    for place in prelude:
+        if not place.is_file():
+            raise PartsMissing(place.name)
+    setup = {
+        "guest": str(artifacts.guest),
+        "stripper": str(artifacts.stripper),
+        "prelude": [str(place) for place in prelude],
+        "harden": harden,
+    }
+    return json.dumps(setup).encode()
+
+

@@ -1,0 +1,145 @@
+// Comes in: the value of the SDK's source, which is a function from `call` to the client, and options as
+// JSON. Goes out: the four doors that the drivers use. Every script's realm starts as this leaves it.
+// Nothing here guards the host: whatever a script does to this realm, the host checks what it reads.
+(() => {
+  "use strict";
+  const { parse, stringify } = JSON;
+  const { apply, defineProperty } = Reflect;
+  const { min, max } = Math;
+  const Fault = Error, Text = String, Num = Number, Later = Promise, isError = Error.isError;
+  const { then } = Promise.prototype, { join } = Array.prototype, { slice } = String.prototype;
+  const resolved = Later.resolve.bind(Later);
+  const table = () => {
+    const map = new Map(), { get, set, delete: remove } = Map.prototype;
+    return {
+      get: (key) => apply(get, map, [key]),
+      set: (key, value) => apply(set, map, [key, value]),
+      remove: (key) => apply(remove, map, [key]),
+    };
+  };
+  const CALL = 0, LOG = 1, TIMER = 2, DONE = 3, FAIL = 4;
+
+  return (sdk, optionsText) => {
+    const options = parse(optionsText);
+    let outbox = [], next = 1, calls = 0, timersMade = 0, logged = 0;
+    const send = (text) => { outbox[outbox.length] = text; };
+    const quoted = (value) => stringify(Text(value));
+
+    const pending = table();
+    const refuse = (name, message) => { const e = new Fault(message); e.name = name; return e; };
+    const call = (operation, argument) => new Later((resolve, reject) => {
+      if (++calls > options.calls) throw refuse("LimitError", `A script may make ${options.calls} calls.`);
+      const text = stringify(argument === undefined ? null : argument);
+      const id = next++;
+      pending.set(id, { resolve, reject, stack: new Fault().stack });
+      send(`[${CALL},${id},${quoted(operation)},${text === undefined ? "null" : text}]`);
+    });
+
+    const shown = (value) => {
+      if (typeof value === "string") return value;
+      if (typeof value === "object" && value !== null && !(value instanceof Fault)) {
+        try { return stringify(value) ?? Text(value); } catch { /* falls through to its text */ }
+      }
+      if (typeof value === "bigint") return `${value}n`;
+      try { return Text(value); } catch { return "[unprintable]"; }
+    };
+    const log = (level) => (...values) => {
+      if (logged > options.logChars) return;
+      let text = "";
+      for (let i = 0; i < values.length; i++) text += (i ? " " : "") + shown(values[i]);
+      text = apply(slice, text, [0, max(0, options.logChars - logged) + 1]);
+      logged += text.length + 1;
+      send(`[${LOG},${quoted(level)},${quoted(text)}]`);
+    };
+    const console = {};
+    for (const level of ["log", "info", "debug", "warn", "error"]) console[level] = log(level);
+    for (const level of ["trace", "dir", "table", "group", "groupCollapsed"]) console[level] = console.log;
+    for (const level of ["groupEnd", "time", "timeEnd", "timeLog", "count"]) console[level] = () => {};
+    console.assert = (held, ...values) => { if (!held) console.error("Assertion failed:", ...values); };
+
+    const timers = table();
+    const arm = (id, delay) => {
+      if (++timersMade > options.timers) throw refuse("LimitError", `A script may set ${options.timers} timers.`);
+      send(`[${TIMER},${id},${min(max(Num(delay) || 0, 0), 86400000)}]`);
+    };
+    const later = (again) => (action, delay, ...rest) => {
+      if (typeof action !== "function") throw new TypeError("A timer needs a function.");
+      const id = next++;
+      timers.set(id, () => {
+        if (again) arm(id, delay); else timers.remove(id);
+        action(...rest);
+      });
+      arm(id, delay);
+      return id;
+    };
+    const clear = (id) => { timers.remove(id); };
+
+    const described = (error) => {
+      try {
+        if (isError(error) || (typeof error === "object" && error !== null && "message" in error)) {
+          const told = [Text(error.name ?? "Error"), Text(error.message), Text(error.stack ?? "")];
+          return stringify(told);
+        }
+        return stringify(["Thrown", shown(error), ""]);
+      } catch { return '["Error","The script threw something that cannot be shown.",""]'; }
+    };
+    const fail = (error) => send(`[${FAIL},${described(error)}]`);
+    const done = (value) => {
+      let text;
+      try {
+        try { text = stringify(value); } catch (error) {
+          if (!/BigInt|bigint/.test(error?.message)) throw error;
+          text = stringify(value, (_, inner) => typeof inner === "bigint" ? Text(inner) : inner);
+        }
+      } catch (error) {
+        return fail(refuse(Text(error?.name ?? "Error"), `The result cannot be written as JSON: ${shown(error?.message ?? error)}`));
+      }
+      send(`[${DONE},${text === undefined ? "null" : text}]`);
+    };
+
+    const client = sdk(call);
+    const { now } = Date;
+    let origin = 0;
+    const performance = { now: () => now() - origin, get timeOrigin() { return origin; } };
+    const surface = { console, performance, setTimeout: later(false), setInterval: later(true) };
+    surface.clearTimeout = surface.clearInterval = clear;
+    surface.queueMicrotask ??= (action) => { apply(then, resolved(), [action]); };
+    for (const name of ["SharedArrayBuffer", "Atomics", "WebAssembly", "__core-js_shared__", "gc"]) delete globalThis[name];
+    for (const name in surface) {
+      defineProperty(globalThis, name, { value: surface[name], writable: true, configurable: true });
+    }
+    defineProperty(globalThis, options.clientName, { value: client, enumerable: true });
+
+    const settle = ([id, kind, value]) => {
+      if (kind === 2) return timers.get(id)?.();
+      const waiting = pending.get(id);
+      if (!waiting) return undefined;
+      pending.remove(id);
+      if (kind === 0) return waiting.resolve(value);
+      const error = new Fault(value.message);
+      for (const key in value) if (key !== "message") error[key] = value[key];
+      defineProperty(error, "stack", { value: waiting.stack, writable: true, configurable: true });
+      return waiting.reject(error);
+    };
+    return {
+      fail,
+      start: (script) => {
+        origin = now();
+        const called = (value) => typeof value === "function" ? value(client) : value;
+        const result = apply(then, resolved(), [() => script()]);
+        apply(then, apply(then, result, [called]), [done, fail]);
+      },
+      receive: (text) => {
+        const events = parse(text);
+        for (let i = 0; i < events.length; i++) {
+          try { settle(events[i]); } catch (error) { fail(error); }
+        }
+      },
+      drain: () => {
+        const text = `[${apply(join, outbox, [","])}]`;
+        outbox = [];
+        return text;
+      },
+    };
+  };
+})()

@@ -1,0 +1,289 @@
+"""The process that runs scripts: one thread, one socket, many instances. It loads everything, raises its walls
+(`harden.py`) and only then hears of scripts. In come frames, out go frames.
+
+Time is shared in slices; a script that ends, is stopped or is cancelled loses its instance, which is never
+used again. What a guest says is passed on unread. The host's calls, clocks and outcomes are absent.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import select
+import socket
+import time
+from collections import OrderedDict, deque
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import wasmtime
+
+from ammeter.engines.sandbox import wire
+from ammeter.engines.sandbox.code import readings
+from ammeter.engines.sandbox.engine import guest_engine, stripper_engine
+from ammeter.engines.sandbox.guest import GuestUnknown
+from ammeter.engines.sandbox.harden import harden
+from ammeter.engines.sandbox.image import Image, ImageFailed, load_image
+from ammeter.engines.sandbox.instance import Instance, Stopped
+from ammeter.engines.sandbox.typescript import NotTypeScript, Stripper
+from ammeter.engines.sandbox.wire import ToPool, ToWorker
+
+_SPARES = 4
+_IMAGES_WITH_SPARES = 3
+# Housekeeping waits for so much quiet, so that it does not stand in a script's way.
+_QUIET_MS = 2
+_FUEL = 1 << 50
+
+
+@dataclass(slots=True, kw_only=True)
+class _Loaded:
+    image: Image
+    client_name: str
+    spares: deque[Instance] = field(default_factory=deque)
+
+
+@dataclass(slots=True, kw_only=True)
+class _Running:
+    instance: Instance
+    cpu_limit_us: int
+    answer_bytes: int
+    cpu_us: int = 0
+    waiting: list[bytes] = field(default_factory=list)
+
+
+class Worker:
+    def __init__(self, channel: socket.socket, setup: dict[str, Any]) -> None:
+        self._channel = channel
+        engine = guest_engine()
+        self._engine = engine
+        self._module = wasmtime.Module.deserialize_file(engine, setup["guest"])
+        tools = stripper_engine()
+        self._stripper = Stripper(tools, wasmtime.Module.deserialize_file(tools, setup["stripper"]))
+        self._prelude: list[str] = setup["prelude"]
+        self._images: OrderedDict[int, _Loaded | str] = OrderedDict()
+        self._running: dict[int, _Running] = {}
+        self._turns: deque[int] = deque()
+        self._ended: list[Instance] = []
+        self._out = bytearray()
+
+    def warm_up(self) -> None:
+        """Everything is used once, so that nothing has to be opened, loaded or compiled behind the walls."""
+        options = {"calls": 1, "logChars": 1, "timers": 1, "clientName": "client"}
+        self._load(0, {"sdk": "() => ({})", "options": options})
+        self._refill()
+        self._launch(1, 0, "enum A { B }\nreturn A.B satisfies number", wire.RUN.pack(0, 64 << 20, 5_000, 1024))
+        self._launch(2, 0, "const a: = 1", wire.RUN.pack(0, 64 << 20, 5_000, 1024))
+        while self._turns:
+            self._take_turn()
+        if b"[3,0]" not in self._out:
+            raise GuestUnknown(f"the sandbox does not work: {bytes(self._out[:200])!r}")
+        self._out.clear()
+        for number in list(self._running):
+            self._drop(number)
+        self._tidy()
+        self._forget(0)
+
+    def serve(self, report: dict[str, Any]) -> None:
+        self._send(0, ToPool.READY, json.dumps(report).encode())
+        self._channel.setblocking(False)
+        reader, poller = wire.FrameReader(), select.poll()
+        poller.register(self._channel, select.POLLIN)
+        while True:
+            self._flush()
+            poller.modify(self._channel, select.POLLIN | (select.POLLOUT if self._out else 0))
+            if poller.poll(self._patience_ms()):
+                data = self._receive()
+                if data == b"":
+                    return
+                for number, kind, payload in reader.feed(data or b""):
+                    self._hear(number, kind, payload)
+            elif not self._turns:
+                self._tidy()
+            if self._turns:
+                self._take_turn()
+
+    def _patience_ms(self) -> int | None:
+        if self._turns:
+            return 0
+        return _QUIET_MS if self._ended or self._lacking() is not None else None
+
+    def _flush(self) -> None:
+        if self._out:
+            try:
+                sent = self._channel.send(self._out)
+            except BlockingIOError:
+                return
+            del self._out[:sent]
+
+    def _receive(self) -> bytes | None:
+        try:
+            return self._channel.recv(1 << 18)
+        except BlockingIOError:
+            return None
+        except ConnectionError:
+            return b""
+
+    def _hear(self, number: int, kind: int, payload: bytes) -> None:
+        if kind == ToWorker.RUN:
+            image = wire.RUN.unpack_from(payload)[0]
+            text = payload[wire.RUN.size :].decode("utf-8", "surrogatepass")
+            self._launch(number, image, text, payload)
+        elif kind == ToWorker.DELIVER:
+            if running := self._running.get(number):
+                running.waiting.append(payload)
+                self._deliver(number, running)
+        elif kind == ToWorker.CANCEL:
+            self._drop(number)
+        elif kind == ToWorker.IMAGE:
+            self._load(number, json.loads(payload))
+        elif kind == ToWorker.FORGET:
+            self._forget(number)
+        elif kind == ToWorker.PING:
+            self._send(0, ToPool.PONG)
+
+    def _load(self, number: int, wanted: dict[str, Any]) -> None:
+        try:
+            image = load_image(
+                self._engine,
+                self._module,
+                prelude=self._prelude,
+                sdk=wanted["sdk"],
+                options=wanted["options"],
+            )
+        except ImageFailed as failed:
+            self._images[number] = str(failed)
+        else:
+            self._images[number] = _Loaded(image=image, client_name=wanted["options"]["clientName"])
+
+    def _forget(self, number: int) -> None:
+        loaded = self._images.pop(number, None)
+        if isinstance(loaded, _Loaded):
+            self._ended.extend(loaded.spares)
+
+    def _launch(self, number: int, image: int, text: str, header: bytes) -> None:
+        _, memory_bytes, cpu_ms, answer_bytes = wire.RUN.unpack_from(header)
+        loaded = self._images.get(image)
+        if not isinstance(loaded, _Loaded):
+            self._stop(number, "sdk", loaded or "the image is not loaded")
+            return
+        self._images.move_to_end(image)
+        began = time.thread_time_ns()
+        source = self._parsed(number, text, loaded.client_name)
+        if source is None:
+            return
+        instance = loaded.spares.popleft() if loaded.spares else Instance(loaded.image)
+        instance.limit(memory_bytes=memory_bytes, fuel=_FUEL)
+        running = _Running(instance=instance, cpu_limit_us=cpu_ms * 1000, answer_bytes=answer_bytes)
+        running.cpu_us = (time.thread_time_ns() - began) // 1000
+        self._running[number] = running
+        self._begin(number, running, "launch", source.encode("utf-8", "surrogatepass"))
+
+    def _parsed(self, number: int, text: str, client_name: str) -> str | None:
+        fault: NotTypeScript | None = None
+        for reading in readings(text, client_name):
+            try:
+                stripped = self._stripper.strip(reading.source)
+            except NotTypeScript as error:
+                fault = error
+                continue
+            if stripped.source_map:
+                self._send(number, ToPool.MAP, stripped.source_map.encode())
+            return stripped.code
+        if fault is not None:
+            told = {"message": fault.message, "line": fault.line, "column": fault.column}
+            self._send(number, ToPool.UNPARSED, json.dumps(told).encode())
+        return None
+
+    def _begin(self, number: int, running: _Running, driver: Any, content: bytes) -> None:
+        try:
+            running.instance.begin(driver, content)
+        except Stopped as stopped:
+            self._stop(number, stopped.reason, str(stopped))
+        else:
+            # Whoever was just heard goes first: short steps stay quick beside long ones.
+            self._turns.appendleft(number)
+
+    def _deliver(self, number: int, running: _Running) -> None:
+        if running.waiting and not running.instance.is_stepping:
+            content = b"[" + b",".join(running.waiting) + b"]"
+            running.waiting.clear()
+            self._begin(number, running, "deliver", content)
+
+    def _take_turn(self) -> None:
+        number = self._turns.popleft()
+        running = self._running.get(number)
+        if running is None or not running.instance.is_stepping:
+            return
+        began = time.thread_time_ns()
+        try:
+            said = running.instance.poll(running.answer_bytes)
+        except Stopped as stopped:
+            running.cpu_us += (time.thread_time_ns() - began) // 1000
+            self._stop(number, stopped.reason, str(stopped))
+            return
+        running.cpu_us += (time.thread_time_ns() - began) // 1000
+        if said is not None:
+            self._send(number, ToPool.SAID, wire.SAID.pack(min(running.cpu_us, 0xFFFFFFFF)) + said)
+            self._deliver(number, running)
+        elif running.cpu_us > running.cpu_limit_us:
+            self._stop(number, "cpu", "the time is used up")
+        else:
+            self._turns.append(number)
+
+    def _stop(self, number: int, reason: str, detail: str) -> None:
+        cpu_us = running.cpu_us if (running := self._running.get(number)) else 0
+        told = {"reason": reason, "detail": detail, "cpu_us": cpu_us}
+        self._send(number, ToPool.STOPPED, json.dumps(told).encode())
+        self._drop(number)
+
+    def _drop(self, number: int) -> None:
+        if running := self._running.pop(number, None):
+            self._ended.append(running.instance)
+
+    def _tidy(self) -> None:
+        while self._ended:
+            self._ended.pop().close()
+        self._refill()
+
+    def _lacking(self) -> _Loaded | None:
+        recent = list(self._images.values())[-_IMAGES_WITH_SPARES:]
+        for loaded in reversed(recent):
+            if isinstance(loaded, _Loaded) and len(loaded.spares) < _SPARES:
+                return loaded
+        return None
+
+    def _refill(self) -> None:
+        if loaded := self._lacking():
+            loaded.spares.append(Instance(loaded.image))
+
+    def _send(self, number: int, kind: ToPool, payload: bytes = b"") -> None:
+        self._out += wire.frame(number, kind, payload)
+
+
+def main() -> None:
+    channel = socket.socket(fileno=0)
+    reader = wire.FrameReader()
+    frames: list[tuple[int, int, bytes]] = []
+    while not frames:
+        data = channel.recv(1 << 16)
+        if not data:
+            return
+        frames.extend(reader.feed(data))
+    try:
+        worker, report = _prepared(channel, json.loads(frames[0][2]))
+    except Exception as error:  # noqa: BLE001  nobody sees this process's errors but who started it
+        told = f"it does not start: {type(error).__name__}: {error}"
+        channel.sendall(wire.frame(0, ToPool.FAULT, told.encode()))
+        return
+    worker.serve(report)
+
+
+def _prepared(channel: socket.socket, setup: dict[str, Any]) -> tuple[Worker, dict[str, Any]]:
+    setup["prelude"] = [Path(place).read_text() for place in setup["prelude"]]
+    worker = Worker(channel, setup)
+    worker.warm_up()
+    report = harden() if setup["harden"] else {"off": True}
+    gc.collect()
+    gc.freeze()
+    return worker, report

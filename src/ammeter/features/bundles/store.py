@@ -1,0 +1,88 @@
+"""SQL for bundles and the pointers to the ones that are served."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from datetime import datetime
+
+from sqlalchemy import RowMapping, and_, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from ammeter.base.pages import Page, PageRequest
+from ammeter.engines.db.database import Tx
+from ammeter.engines.db.paging import fetch_page
+from ammeter.engines.db.tables import active_bundles, bundles
+from ammeter.features.bundles.model import StoredBundle
+
+_b, _a = bundles.c, active_bundles.c
+_BUNDLES = select(bundles, _a.bundle_id.label("active_id")).outerjoin(
+    active_bundles, and_(_a.source_id == _b.source_id, _a.environment == _b.environment)
+)
+
+
+def insert_bundle(tx: Tx, bundle: StoredBundle) -> bool:
+    """Whether it is new; an equal one may have come in at the same moment."""
+    row = asdict(bundle)
+    del row["is_active"]
+    row["findings"] = list(row["findings"])
+    try:
+        with tx.begin_nested():
+            tx.execute(insert(bundles).values(row))
+    except IntegrityError:
+        return False
+    return True
+
+
+def find_bundle(tx: Tx, org_id: str, bundle_id: str) -> StoredBundle | None:
+    row = tx.execute(_BUNDLES.where(_b.org_id == org_id, _b.id == bundle_id)).mappings().one_or_none()
+    return _bundle(row) if row else None
+
+
+def find_equal(tx: Tx, source_id: str, environment: str, content_hash: str) -> StoredBundle | None:
+    equal = and_(_b.source_id == source_id, _b.environment == environment, _b.content_hash == content_hash)
+    row = tx.execute(_BUNDLES.where(equal)).mappings().one_or_none()
+    return _bundle(row) if row else None
+
+
+def find_active(tx: Tx, source_id: str, environment: str) -> StoredBundle | None:
+    served = and_(_b.source_id == source_id, _b.environment == environment, _a.bundle_id == _b.id)
+    row = tx.execute(_BUNDLES.where(served)).mappings().one_or_none()
+    return _bundle(row) if row else None
+
+
+def list_bundles(tx: Tx, source_id: str, environment: str | None, page: PageRequest) -> Page[StoredBundle]:
+    """Newest first."""
+    chosen = _BUNDLES.where(_b.source_id == source_id).order_by(_b.id.desc())
+    if environment is not None:
+        chosen = chosen.where(_b.environment == environment)
+    return fetch_page(tx, chosen, page, _bundle)
+
+
+def lock_active(tx: Tx, source_id: str, environment: str) -> str | None:
+    """Which bundle is served, held until the transaction ends."""
+    chosen = select(_a.bundle_id).where(_a.source_id == source_id, _a.environment == environment)
+    found: str | None = tx.scalar(chosen.with_for_update())
+    return found
+
+
+def point_at(tx: Tx, bundle: StoredBundle, *, before: str | None, at: datetime, by: str) -> bool:
+    """Serve this bundle, if what is served is still what the caller saw."""
+    values = {"bundle_id": bundle.id, "promoted_at": at, "promoted_by": by}
+    if before is None:
+        row = {"source_id": bundle.source_id, "environment": bundle.environment, **values}
+        try:
+            with tx.begin_nested():
+                tx.execute(insert(active_bundles).values(row))
+        except IntegrityError:
+            return False
+        return True
+    place = and_(
+        _a.source_id == bundle.source_id, _a.environment == bundle.environment, _a.bundle_id == before
+    )
+    return tx.execute(update(active_bundles).where(place).values(**values)).rowcount == 1
+
+
+def _bundle(row: RowMapping) -> StoredBundle:
+    values = dict(row)
+    active_id = values.pop("active_id")
+    return StoredBundle(**values, is_active=active_id == row["id"])
