@@ -34,7 +34,9 @@ _KEPT = {
     for first, pairs in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
 _Loader.yaml_implicit_resolvers = _KEPT
-_Loader.add_implicit_resolver("tag:yaml.org,2002:bool", re.compile("^(?:true|false)$", re.IGNORECASE), list("tTfF"))
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:bool", re.compile("^(?:true|false)$", re.IGNORECASE), list("tTfF")
+)
 _Loader.add_constructor("tag:yaml.org,2002:value", lambda loader, node: loader.construct_scalar(node))
 
 
@@ -51,8 +53,8 @@ def read_document(path: Path) -> Node:
 def cards_of(document: Node) -> list[Card]:
     read = _Document(document)
     cards = []
-    for path, item in (document.get("paths") or {}).items():
-        item = read.deref(item)
+    for path, given in (document.get("paths") or {}).items():
+        item = read.deref(given)
         for method in METHODS:
             operation = item.get(method)
             if isinstance(operation, dict):
@@ -134,8 +136,8 @@ class _Document:
     def answers(self, operation: Node) -> Iterator[Any]:
         responses = operation.get("responses") or {}
         good = [r for status, r in responses.items() if str(status).startswith("2")]
-        for response in good or [r for status, r in responses.items() if status == "default"]:
-            response = self.deref(response)
+        for given in good or [r for status, r in responses.items() if status == "default"]:
+            response = self.deref(given)
             yield response.get("schema") or {}
             for media in (response.get("content") or {}).values():
                 yield (media or {}).get("schema") or {}
@@ -180,5 +182,5 @@ def _made_id(method: str, path: str) -> str:
 
 
 def _camel(text: str) -> str:
-    first, *rest = re.findall(r"[A-Za-z0-9]+", text) or ["x"]
+    first, *rest = [str(word) for word in re.findall(r"[A-Za-z0-9]+", text)] or ["x"]
     return first[:1].lower() + first[1:] + "".join(word[:1].upper() + word[1:] for word in rest)

@@ -9,22 +9,20 @@ import asyncio
 import json
 import sys
 import time
+from importlib import import_module
 from typing import Any
 
 
 async def answer(given: dict[str, Any]) -> dict[str, Any]:
-    # These exist only in the Python that runs this file.
-    import fastmcp
-    import httpx2
-    from fastmcp import FastMCP
-    from fastmcp.server.transforms.search import BM25SearchTransform
-
+    # By name, for they exist only in the Python that runs this file.
+    fastmcp, httpx2 = import_module("fastmcp"), import_module("httpx2")
+    search = import_module("fastmcp.server.transforms.search")
     document = servable(given["document"])
     async with httpx2.AsyncClient(base_url="http://localhost") as client:
-        server = FastMCP.from_openapi(openapi_spec=document, client=client)
+        server = fastmcp.FastMCP.from_openapi(openapi_spec=document, client=client)
         tools = list(await server.list_tools())
     place = {tool.name: f"{tool._route.method} {tool._route.path}" for tool in tools}
-    transform = BM25SearchTransform(max_results=given["limit"])
+    transform = search.BM25SearchTransform(max_results=given["limit"])
     found, seconds = [], []
     for query in given["queries"]:
         begun = time.perf_counter()
@@ -36,7 +34,7 @@ async def answer(given: dict[str, Any]) -> dict[str, Any]:
 
 def servable(document: dict[str, Any]) -> dict[str, Any]:
     """With what FastMCP's reader insists on and descriptions of the wild leave out."""
-    document.setdefault("info", {}).setdefault("version", "1")
+    document["info"] = {"title": "API", "version": "1", **(document.get("info") or {})}
     return document
 
 

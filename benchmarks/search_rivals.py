@@ -89,7 +89,12 @@ def ask_fastmcp(python: Path, document: dict[str, Any], queries: Sequence[str], 
     given = json.dumps({"document": document, "queries": list(queries), "limit": limit})
     begun = time.perf_counter()
     done = subprocess.run(
-        [python, "-P", FASTMCP_ANSWERER], input=given, capture_output=True, text=True, check=False, timeout=900
+        [python, "-P", FASTMCP_ANSWERER],
+        input=given,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=900,
     )
     if done.returncode:
         why = (done.stderr.strip().splitlines() or ["no message"])[-1]

@@ -2,7 +2,9 @@
 a sentence for a person and, where fields are at fault, the path of each.
 
 AmmeterError
-├── Unauthenticated · InsufficientRole · FeatureDisabled · QuotaExhausted
+├── Unauthenticated · InvalidSignature · StaleTimestamp
+├── CompileFailed · BundleTooLarge
+├── InsufficientRole · FeatureDisabled · QuotaExhausted
 ├── NotFound · Conflict · RateLimited
 ├── MalformedJson · PayloadTooLarge · UnsupportedMediaType · NotAcceptable · MethodNotAllowed
 ├── ValidationFailed
@@ -44,6 +46,24 @@ class Unauthenticated(AmmeterError):
         super().__init__(
             "A valid API key is required. Send it as 'Authorization: Bearer amt_<key_id>_<secret>'."
         )
+
+
+class InvalidSignature(AmmeterError):
+    code = "invalid_signature"
+
+
+class StaleTimestamp(AmmeterError):
+    code = "stale_timestamp"
+
+
+class CompileFailed(AmmeterError):
+    """A description gives no bundle; the details are its findings, by JSON pointer."""
+
+    code = "compile_failed"
+
+
+class BundleTooLarge(AmmeterError):
+    code = "bundle_too_large"
 
 
 class InsufficientRole(AmmeterError):

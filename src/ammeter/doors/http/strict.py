@@ -56,6 +56,7 @@ class StrictRoute(APIRoute):
             notes_of(request.scope).route = request.scope.get("root_path", "") + path
             call = request.scope["ammeter.call"] = Call(request.app.state.house, request)
             await call.authenticate()
+            await self.check_sender(request)
             _check_accept(request)
             if request.scope["query_string"]:
                 _check_query(request, known)
@@ -67,6 +68,9 @@ class StrictRoute(APIRoute):
                 raise from_validation(error, body_model) from None
 
         return strict
+
+    async def check_sender(self, request: Request) -> None:
+        """For routes that ask more of a sender than a key; the body may be read here, once for all."""
 
 
 async def _current_call(request: Request) -> Call:

@@ -11,6 +11,14 @@ def pointer(*steps: str | int) -> str:
     return "".join("/" + str(step).replace("~", "~0").replace("/", "~1") for step in steps)
 
 
+def shown(value: object, limit: int = 80) -> str:
+    """A value of the description in a message, short whatever it is."""
+    if isinstance(value, dict | list):
+        return "an object" if isinstance(value, dict) else "a list"
+    text = repr(value)
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
 class Findings:
     """What was found so far, each once; past a bound only counted, so that a bomb of small faults
     does not become a large answer."""

@@ -15,7 +15,7 @@ from ammeter.engines.compiler.model import Api, Pagination
 
 
 def sdk_source(api: Api) -> str:
-    """An expression that gives a function of the host's `call`, which gives `{client, ApiError}`."""
+    """An expression whose value is a function: the host's `call` in, the client out."""
     table = [
         [[*operation.group, operation.name], operation.id, _paging(operation.pagination)]
         for operation in sorted(api.operations, key=lambda o: (o.group, o.name))

@@ -6,12 +6,14 @@ it leads out of the document, nowhere, or round in a circle.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 from urllib.parse import unquote
 
 from ammeter.engines.compiler.findings import Findings
 
 _MAX_CHAIN = 50
+_INDEX = re.compile(r"[0-9]{1,9}")
 
 
 class Refs:
@@ -26,7 +28,8 @@ class Refs:
         while isinstance(value, dict) and isinstance(value.get("$ref"), str):
             target = value["$ref"]
             if target in seen or len(seen) >= _MAX_CHAIN:
-                self._findings.warning("cyclic_ref", where, f"The reference {target!r} leads back to itself.")
+                told = f"The reference {target[:200]!r} leads back to itself."
+                self._findings.warning("cyclic_ref", where, told)
                 return None
             seen.append(target)
             found = self.find(target, where)
@@ -49,15 +52,25 @@ class Refs:
             return None
         value: Any = self._document
         path = unquote(target[1:])
-        for step in path.split("/")[1:] if path else ():
+        head, *steps = path.split("/")
+        is_found = not head
+        for step in steps:
             key = step.replace("~1", "/").replace("~0", "~")
             if isinstance(value, dict) and key in value:
                 value = value[key]
-            elif isinstance(value, list) and key.isdigit() and int(key) < len(value):
+            elif isinstance(value, list) and _INDEX.fullmatch(key) and int(key) < len(value):
                 value = value[int(key)]
             else:
-                self._findings.warning(
-                    "unresolved_ref", where, f"The reference {target[:200]!r} leads nowhere in this document."
-                )
-                return None
+                is_found = False
+                break
+        if not is_found:
+            self._findings.warning(
+                "unresolved_ref", where, f"The reference {target[:200]!r} leads nowhere in this document."
+            )
+            return None
         return value, path
+
+    def component_schemas(self) -> list[str]:
+        components = self._document.get("components")
+        found = components.get("schemas") if isinstance(components, dict) else None
+        return list(found) if isinstance(found, dict) else []

@@ -6,10 +6,11 @@ Every schema that is referred to gets a name, so that cycles are names, not endl
 
 from __future__ import annotations
 
+import math
 import re
 from typing import Any
 
-from ammeter.engines.compiler.findings import Findings, pointer
+from ammeter.engines.compiler.findings import Findings, pointer, shown
 from ammeter.engines.compiler.model import SCHEMA_PREFIX, Json
 from ammeter.engines.compiler.refs import Refs
 
@@ -22,10 +23,8 @@ _SLIPS = {
     **{"date": "string", "datetime": "string", "date-time": "string", "uuid": "string", "enum": "string"},
     **{"list": "array", "dict": "object", "map": "object", "file": "string", "uri": "string"},
 }
-_COPIED = (
-    *("enum", "const", "default", "title", "pattern", "minLength", "maxLength", "minItems", "maxItems"),
-    *("uniqueItems", "minProperties", "maxProperties", "multipleOf", "readOnly", "writeOnly", "deprecated"),
-)
+_COUNTS = ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties")
+_FLAGS = ("uniqueItems", "readOnly", "writeOnly", "deprecated")
 _NAME = re.compile(r"[^A-Za-z0-9_]+")
 
 
@@ -34,25 +33,30 @@ class Schemas:
         self._refs = refs
         self._findings = findings
         self._names: dict[str, str] = {}
+        """By pointer. Those of the components are given out at once and in order of the alphabet, so
+        that nothing hangs on which of them is met first."""
+        self._taken: dict[str, int] = {}
         self._named: dict[str, Json] = {}
-        self._unread: list[tuple[str, Any, str]] = []
+        self._unread: dict[str, tuple[Any, str]] = {}
+        for component in sorted(refs.component_schemas(), key=lambda c: (_identifier(c) != c, c)):
+            self._names[pointer("components", "schemas", component)] = self._free(_identifier(component))
 
     def named(self) -> dict[str, Json]:
         """Every schema that was referred to, by name."""
         while self._unread:
-            name, value, where = self._unread.pop()
-            self._named[name] = self.read(value, where)
+            self._read_now(next(iter(self._unread)))
         return dict(sorted(self._named.items()))
 
     def find(self, reference: str) -> Json:
         """The schema behind one of our own references."""
         name = reference.removeprefix(SCHEMA_PREFIX)
-        for i, (unread, value, where) in enumerate(self._unread):
-            if unread == name:
-                del self._unread[i]
-                self._named[name] = self.read(value, where)
-                break
+        if name in self._unread:
+            self._read_now(name)
         return self._named[name]
+
+    def _read_now(self, name: str) -> None:
+        value, where = self._unread.pop(name)
+        self._named[name] = self.read(value, where)
 
     def read(self, schema: Any, where: str, depth: int = 0) -> Json:
         """A schema of the description in our dialect."""
@@ -71,7 +75,8 @@ class Schemas:
             return {}
         if isinstance(schema.get("$ref"), str):
             return self._reference(schema, where)
-        done: dict[str, Any] = {key: schema[key] for key in _COPIED if key in schema}
+        done: dict[str, Any] = {}
+        self._values(schema, done)
         self._texts(schema, done)
         self._types(schema, done, where)
         self._bounds(schema, done)
@@ -82,13 +87,13 @@ class Schemas:
         return done
 
     def _reference(self, schema: dict[str, Any], where: str) -> Json:
-        target = schema["$ref"]
-        name = self._names.get(target) or self._name_of(target, where)
+        name = self._name_of(schema["$ref"], where)
         if name is None:
             return {}
         reference: dict[str, Any] = {"$ref": SCHEMA_PREFIX + name}
         self._texts(schema, reference)
-        if schema.get("nullable") is True:
+        reference |= {word: True for word in _FLAGS if schema.get(word) is True}
+        if schema.get("nullable") is True or schema.get("x-nullable") is True:
             return {"anyOf": [reference, {"type": "null"}]}
         return reference
 
@@ -97,14 +102,38 @@ class Schemas:
         if found is None:
             return None
         value, here = found
-        steps = here.split("/")
-        is_component = steps[:3] == ["", "components", "schemas"] and len(steps) == 4
-        name = _free(_identifier(steps[-1] if is_component else "_".join(steps[-3:])), self._named)
-        self._names[target] = name
-        self._named[name] = {}
-        # Read later, one after the other: a long chain of references is not a deep recursion.
-        self._unread.append((name, value, here))
+        name = self._names.get(here)
+        if name is None:
+            name = self._free(_identifier("_".join(here.split("/")[-3:])))
+            self._names[here] = name
+        if name not in self._named:
+            self._named[name] = {}
+            # Read later, one after the other: a long chain of references is not a deep recursion.
+            self._unread[name] = (value, here)
         return name
+
+    def _free(self, name: str) -> str:
+        number = self._taken.get(name, 0) + 1
+        free = name if number == 1 else f"{name}_{number}"
+        while number > 1 and free in self._taken:
+            number += 1
+            free = f"{name}_{number}"
+        self._taken[name] = number
+        self._taken.setdefault(free, 1)
+        return free
+
+    def _values(self, schema: dict[str, Any], done: dict[str, Any]) -> None:
+        """The words that stand for themselves, where they have the form that JSON Schema gives them."""
+        done.update({word: schema[word] for word in ("const", "default") if word in schema})
+        done.update({word: schema[word] for word in _FLAGS if isinstance(schema.get(word), bool)})
+        done.update({word: schema[word] for word in _COUNTS if _is_count(schema.get(word))})
+        done.update(
+            {word: schema[word] for word in ("title", "pattern") if isinstance(schema.get(word), str)}
+        )
+        if isinstance(schema.get("enum"), list) and schema["enum"]:
+            done["enum"] = schema["enum"]
+        if _is_number(schema.get("multipleOf")) and schema["multipleOf"] > 0:
+            done["multipleOf"] = schema["multipleOf"]
 
     def _texts(self, schema: dict[str, Any], done: dict[str, Any]) -> None:
         if isinstance(text := schema.get("description"), str) and text.strip():
@@ -125,7 +154,7 @@ class Schemas:
         for word in words:
             kind = str(word).lower()
             if kind not in _TYPES:
-                self._findings.warning("unknown_type", where, f"{word!r} is no type of a schema.")
+                self._findings.warning("unknown_type", where, f"{shown(word)} is no type of a schema.")
                 kind = _SLIPS.get(kind, "")
             if kind and kind not in kinds:
                 kinds.append(kind)
@@ -155,7 +184,7 @@ class Schemas:
             done.setdefault("type", "object")
         required = schema.get("required")
         if isinstance(required, list):
-            names = [name for name in required if isinstance(name, str)]
+            names = list(dict.fromkeys(name for name in required if isinstance(name, str)))
             if names:
                 done["required"] = names
         extra = schema.get("additionalProperties")
@@ -164,6 +193,7 @@ class Schemas:
         elif isinstance(extra, dict):
             done["additionalProperties"] = self.read(extra, where + "/additionalProperties", depth + 1)
             done.setdefault("type", "object")
+        self._patterns(schema, done, where, depth)
         if isinstance(schema.get("items"), list):
             done["prefixItems"] = self._list(schema["items"], where + "/items", depth)
         elif "items" in schema:
@@ -171,6 +201,21 @@ class Schemas:
             done.setdefault("type", "array")
         if isinstance(schema.get("prefixItems"), list):
             done["prefixItems"] = self._list(schema["prefixItems"], where + "/prefixItems", depth)
+        if "prefixItems" in done:
+            done.setdefault("type", "array")
+
+    def _patterns(self, schema: dict[str, Any], done: dict[str, Any], where: str, depth: int) -> None:
+        """Properties told by pattern: any other name may be one of them."""
+        given = schema.get("patternProperties")
+        if not isinstance(given, dict) or not given:
+            return
+        done.setdefault("type", "object")
+        if done.get("additionalProperties") in (None, False):
+            inner = [
+                self.read(part, where + pointer("patternProperties", name), depth + 1)
+                for name, part in given.items()
+            ]
+            done["additionalProperties"] = inner[0] if len(inner) == 1 else {"anyOf": inner}
 
     def _combinations(self, schema: dict[str, Any], done: dict[str, Any], where: str, depth: int) -> None:
         for word in ("allOf", "anyOf", "oneOf"):
@@ -181,6 +226,23 @@ class Schemas:
         discriminator = schema.get("discriminator")
         if isinstance(discriminator, dict) and isinstance(discriminator.get("propertyName"), str):
             done["discriminator"] = discriminator["propertyName"]
+            if isinstance(discriminator.get("mapping"), dict):
+                self._mapped(done, discriminator["mapping"], where)
+
+    def _mapped(self, done: dict[str, Any], mapping: dict[str, Any], where: str) -> None:
+        """Choices that a property tells apart say which value of it is theirs."""
+        values: dict[str, list[str]] = {}
+        for value, target in mapping.items():
+            if isinstance(target, str):
+                local = target if target.startswith("#") else "#" + pointer("components", "schemas", target)
+                values.setdefault(self._names.get(local[1:], ""), []).append(value)
+        for word in ("oneOf", "anyOf"):
+            for i, part in enumerate(done.get(word, ())):
+                mine = values.get(str(part.get("$ref", "")).removeprefix(SCHEMA_PREFIX))
+                if mine:
+                    tells: Json = {"const": mine[0]} if len(mine) == 1 else {"enum": mine}
+                    told = {"properties": {done["discriminator"]: tells}, "required": [done["discriminator"]]}
+                    done[word][i] = {"allOf": [part, {"type": "object", **told}]}
 
     def _list(self, parts: list[Any], where: str, depth: int) -> list[Json]:
         return [self.read(part, f"{where}/{i}", depth + 1) for i, part in enumerate(parts)]
@@ -198,18 +260,15 @@ def _with_null(schema: dict[str, Any]) -> Json:
 
 
 def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
+    if isinstance(value, float):
+        return math.isfinite(value)
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_count(value: Any) -> bool:
+    return _is_number(value) and value >= 0
 
 
 def _identifier(text: str) -> str:
     name = _NAME.sub("_", text).strip("_") or "Schema"
     return f"_{name}" if name[0].isdigit() else name
-
-
-def _free(name: str, taken: dict[str, Json]) -> str:
-    if name not in taken:
-        return name
-    number = 2
-    while f"{name}_{number}" in taken:
-        number += 1
-    return f"{name}_{number}"

@@ -106,5 +106,5 @@
     place[path[path.length - 1]] = freeze(method(id, path.join("."), how));
   }
   groups.forEach(freeze);
-  return { client, ApiError };
+  return client;
 })

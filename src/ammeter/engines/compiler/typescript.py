@@ -22,8 +22,8 @@ _MAX_ENUM = 60
 _ANY_OBJECT = "Record<string, unknown>"
 
 HEAD = """\
-/** A failed call: what the API answered. */
-declare class ApiError extends Error {
+/** What a failed call throws: what the API answered. */
+interface ApiError extends Error {
   readonly status: number;
   readonly code: string | null;
   readonly body: unknown;

@@ -15,7 +15,7 @@ import yaml
 from ammeter.engines.compiler.findings import Findings, pointer
 
 try:
-    from yaml.cyaml import CParser as _Parser
+    from yaml._yaml import CParser as _Parser
 except ImportError:  # PyYAML without libyaml: some twenty times slower, the same events
     from yaml import BaseLoader as _Parser  # type: ignore[assignment]
 
@@ -31,6 +31,9 @@ _BASED = re.compile(r"0o[0-7]+|0x[0-9a-fA-F]+")
 _FLOAT = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
 _INFINITE = re.compile(r"([-+]?)\.(inf|Inf|INF)")
 _MAX_DIGITS = 4000
+# Two slips of real descriptions that YAML forbids and that carry no meaning.
+_CONTROL = re.compile(r"[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+_TABBED_BLANK = re.compile(r"(?m)^[ \t]*\t[ \t]*$")
 _SEEN_LIMIT = 20_000
 _PENDING = object()
 
@@ -44,11 +47,19 @@ class Refused(Exception):
 
 
 def parse_yaml(text: str, findings: Findings, *, max_depth: int, max_nodes: int) -> Any:
-    reader = _Reader(text, findings, max_depth, max_nodes)
     try:
-        return reader.stream()
+        return _Reader(text, Findings(), max_depth, max_nodes).told_to(findings)
+    except yaml.YAMLError as error:
+        repaired = _TABBED_BLANK.sub("", _CONTROL.sub("\ufffd", text))
+        if repaired == text:
+            raise Refused("yaml_syntax", "", _told(error)) from None
+    try:
+        value = _Reader(repaired, Findings(), max_depth, max_nodes).told_to(findings)
     except yaml.YAMLError as error:
         raise Refused("yaml_syntax", "", _told(error)) from None
+    message = "Control characters, or tabs on blank lines, are not valid in YAML; they were replaced."
+    findings.warning("text_repaired", "", message)
+    return value
 
 
 def core_scalar(text: str) -> Any:
@@ -78,7 +89,13 @@ class _Reader:
         self._anchors: dict[str, Any] = {}
         self._scalars: dict[str, Any] = {}
 
-    def stream(self) -> Any:
+    def told_to(self, findings: Findings) -> Any:
+        """The value; what was found is told only of a text that could be read to its end."""
+        value = self._stream()
+        findings.extend(self._findings.all())
+        return value
+
+    def _stream(self) -> Any:
         self._next()
         event = self._next()
         if isinstance(event, yaml.StreamEndEvent):
@@ -88,7 +105,7 @@ class _Reader:
         while isinstance(self._next(), yaml.DocumentStartEvent):
             event = self._next()
             if not (isinstance(event, yaml.ScalarEvent) and event.value == ""):
-                message = "The text holds several YAML documents. Send one: what follows the second '---' would be lost."
+                message = "The text holds several YAML documents; send one of them."
                 raise Refused("several_documents", "", message)
             self._next()
         return value
@@ -138,7 +155,7 @@ class _Reader:
             is_merge = key == "<<" and type(event) is yaml.ScalarEvent and event.implicit[0]
             value = self._node(self._next())
             if key is None:
-                message = "A key here is not a string; the entry is left out. Quote the key if it was meant as text."
+                message = "A key here is not a string; its entry is left out. Quote it if it is text."
                 self._findings.error("yaml_key", pointer(*path[:-1]), message)
             elif is_merge:
                 merged.append((value, pointer(*path)))

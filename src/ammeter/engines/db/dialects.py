@@ -12,7 +12,6 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Protocol
 
-import psycopg
 from sqlalchemy import URL, Connection, Engine, Index, create_engine, event, make_url, text
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
@@ -147,10 +146,14 @@ class Postgresql:
 
     name = "postgresql"
     distributed = True
-    driver_error: type[Exception] = psycopg.Error
 
     def __init__(self, url: URL) -> None:
+        # Imported here: a start on SQLite does not pay for it.
+        import psycopg
+
         self._url = url.set(drivername="postgresql+psycopg")
+        self._psycopg = psycopg
+        self.driver_error: type[Exception] = psycopg.Error
 
     def make_writer(self) -> Engine:
         return create_engine(
@@ -181,19 +184,20 @@ class Postgresql:
             yield connection
 
     def why_unavailable(self, error: BaseException) -> str | None:
+        errors = self._psycopg.errors
         if isinstance(error, PoolTimeout):
             return "all database connections are in use"
-        if isinstance(error, psycopg.errors.ReadOnlySqlTransaction):
+        if isinstance(error, errors.ReadOnlySqlTransaction):
             return "the database is read-only"
-        if isinstance(error, psycopg.errors.DiskFull):
+        if isinstance(error, errors.DiskFull):
             return "the disk that holds the database is full"
-        if isinstance(error, (psycopg.errors.QueryCanceled, psycopg.errors.LockNotAvailable)):
+        if isinstance(error, (errors.QueryCanceled, errors.LockNotAvailable)):
             return "the database took too long"
-        if isinstance(error, (psycopg.errors.SerializationFailure, psycopg.errors.DeadlockDetected)):
+        if isinstance(error, (errors.SerializationFailure, errors.DeadlockDetected)):
             return "the change met another one"
-        if isinstance(error, psycopg.errors.TooManyConnections):
+        if isinstance(error, errors.TooManyConnections):
             return "the database has no free connection"
-        if isinstance(error, (psycopg.OperationalError, psycopg.InterfaceError)):
+        if isinstance(error, (self._psycopg.OperationalError, self._psycopg.InterfaceError)):
             return "the database cannot be reached"
         return None
 

@@ -176,6 +176,7 @@ active_bundles = Table(
     Column("source_id", Text, ForeignKey("sources.id"), primary_key=True),
     Column("environment", Text, primary_key=True),
     Column("bundle_id", Text, ForeignKey("bundles.id"), nullable=False),
+    Column("previous_id", Text, ForeignKey("bundles.id")),
     Column("promoted_at", Instant, nullable=False),
     Column("promoted_by", Text, nullable=False),
 )

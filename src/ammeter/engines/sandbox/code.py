@@ -21,9 +21,12 @@ _STATEMENT = re.compile(
     r"|class|declare|abstract)\b"
 )
 _EXPORT_DEFAULT = re.compile(r"^([ \t]*)export[ \t]+default\b", re.MULTILINE)
-_EXPORT = re.compile(r"^([ \t]*)export(?=[ \t]+(?:async|function|const|let|var|class|type|interface|enum)\b)", re.M)
+_EXPORT = re.compile(
+    r"^([ \t]*)export(?=[ \t]+(?:async|function|const|let|var|class|type|interface|enum)\b)", re.M
+)
 _ENTRY = re.compile(
-    r"^(?:export[ \t]+)?(?:(?:async[ \t]+)?function[ \t]+(run|main)\b|(?:const|let|var)[ \t]+(run|main)\b[^=\n]*=)",
+    r"^(?:export[ \t]+)?(?:(?:async[ \t]+)?function[ \t]+(run|main)\b"
+    r"|(?:const|let|var)[ \t]+(run|main)\b[^=\n]*=)",
     re.MULTILINE,
 )
 _FRAME = re.compile(r"script\.ts:(\d+):(\d+)")
@@ -101,7 +104,9 @@ def _module(body: str, client_name: str) -> Reading:
 
     plain, count = _EXPORT_DEFAULT.subn(named, body, count=1)
     plain = _EXPORT.sub(r"\1      ", plain)
-    call = f"\n;return typeof {_DEFAULT_NAME} === 'function' ? {_DEFAULT_NAME}({client_name}) : {_DEFAULT_NAME};"
+    call = (
+        f"\n;return typeof {_DEFAULT_NAME} === 'function' ? {_DEFAULT_NAME}({client_name}) : {_DEFAULT_NAME};"
+    )
     return _wrapped("(async()=>{", plain + (call if count else _entry_call(body, client_name)), "})")
 
 

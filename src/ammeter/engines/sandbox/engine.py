@@ -9,11 +9,14 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import os
+import platform
 import re
 import stat
+import sys
 import tempfile
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from importlib.resources import files
 from pathlib import Path
@@ -21,9 +24,8 @@ from pathlib import Path
 import wasmtime
 from wasmtime import _bindings as ffi
 
-from ammeter.engines.sandbox.guest import seal
-
-MAX_MEMORY_BYTES = 256 << 20
+from ammeter.engines.sandbox.guest import MAX_MEMORY_BYTES, bake, seal
+from ammeter.engines.sandbox.image import Layout, boot
 
 
 class PartsMissing(Exception):
@@ -43,6 +45,7 @@ class Artifacts:
     """Where the compiled modules lie; a worker reads them before it locks itself in."""
 
     guest: Path
+    layout: Layout
     stripper: Path
 
 
@@ -73,14 +76,29 @@ def prepare(cache: Path) -> Artifacts:
     state = cache.stat()
     if os.name == "posix" and (state.st_uid != os.getuid() or state.st_mode & (stat.S_IWGRP | stat.S_IWOTH)):
         raise CacheUnsafe(cache)
+    guest, layout = _guest(cache)
     return Artifacts(
-        guest=_compiled(cache, "guest", seal(part("quickjs.wasm")), guest_engine()),
-        stripper=_compiled(cache, "stripper", _embedded(part("swc.js")), stripper_engine()),
+        guest=guest,
+        layout=layout,
+        stripper=_kept(cache, "stripper", _embedded(part("swc.js")), stripper_engine()),
     )
 
 
+def _guest(cache: Path) -> tuple[Path, Layout]:
+    sealed = seal(part("quickjs.wasm"))
+    prelude = [part("web.js").decode(), files(__package__).joinpath("prelude.js").read_text()]
+    digest = _digest(sealed, *(text.encode() for text in prelude))
+    place, note = cache / f"guest-{digest}.cwasm", cache / f"guest-{digest}.json"
+    if not (place.exists() and note.exists()):
+        memory, layout = boot(stripper_engine(), sealed, prelude)
+        native = wasmtime.Module(guest_engine(), bake(sealed, memory, layout.stack_pointer)).serialize()
+        _write(place, bytes(native))
+        _write(note, json.dumps(asdict(layout)).encode())
+    return place, Layout(**json.loads(note.read_text()))
+
+
 def part(name: str) -> bytes:
-    place = files("ammeter.engines.sandbox").joinpath("generated", name)
+    place = files(__package__).joinpath("generated", name)
     if not place.is_file():
         raise PartsMissing(name)
     return place.read_bytes()
@@ -94,14 +112,21 @@ def _embedded(script: bytes) -> bytes:
     return base64.b64decode(found[1])
 
 
-def _compiled(cache: Path, name: str, binary: bytes, engine: wasmtime.Engine) -> Path:
-    # The rules above are part of the name: a file compiled by other rules would be refused by wasmtime.
-    rules = Path(__file__).read_bytes()
-    digest = hashlib.sha256(b"\0".join((binary, rules, version("wasmtime").encode()))).hexdigest()
-    place = cache / f"{name}-{digest[:32]}.cwasm"
+def _kept(cache: Path, name: str, binary: bytes, engine: wasmtime.Engine) -> Path:
+    place = cache / f"{name}-{_digest(binary)}.cwasm"
     if not place.exists():
-        native = wasmtime.Module(engine, binary).serialize()
-        with tempfile.NamedTemporaryFile(dir=cache, delete=False) as file:
-            file.write(native)
-        Path(file.name).rename(place)
+        _write(place, bytes(wasmtime.Module(engine, binary).serialize()))
     return place
+
+
+def _digest(*contents: bytes) -> str:
+    # The rules are part of the name: what was made by other rules is of no use.
+    rules = [Path(__file__).with_name(name).read_bytes() for name in ("engine.py", "guest.py", "image.py")]
+    machine = f"{version('wasmtime')} {platform.machine()} {sys.platform}".encode()
+    return hashlib.sha256(b"\0".join([*contents, *rules, machine])).hexdigest()[:32]
+
+
+def _write(place: Path, content: bytes) -> None:
+    with tempfile.NamedTemporaryFile(dir=place.parent, delete=False) as file:
+        file.write(content)
+    Path(file.name).rename(place)

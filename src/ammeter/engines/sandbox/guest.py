@@ -1,8 +1,9 @@
 """The guest binary: in goes QuickJS-NG as its registry package ships it, out goes a module without imports.
 
 Every imported function gets a constant body, so nothing of the outside can be called; the clock is a
-global that the host sets between two steps. Three drivers are added (`launch`, `deliver`, `reserve`),
-each of which does one whole step of a script. Compiling and running are absent.
+global that the host sets between two steps. Drivers are added (`launch`, `deliver`, `reserve`), each of
+which does one whole step of a script. Baking puts a memory in which more has been loaded in place of the
+first one. Compiling and running are absent.
 """
 
 from __future__ import annotations
@@ -10,9 +11,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 I32, I64 = 0x7F, 0x7E
-_TYPE, _IMPORT, _FUNCTION, _GLOBAL, _EXPORT, _CODE = 1, 2, 3, 6, 7, 10
+_TYPE, _IMPORT, _FUNCTION, _MEMORY, _GLOBAL, _EXPORT, _CODE, _DATA, _DATA_COUNT = 1, 2, 3, 5, 6, 7, 10, 11, 12
 _END, _CALL, _GET, _SET, _LOOP, _IF, _ELSE = b"\x0b", b"\x10", b"\x20", b"\x21", b"\x03", b"\x04", b"\x05"
-_VOID, _BR_IF, _LOAD, _STORE, _CONST, _DROP, _GT = b"\x40", b"\x0d", b"\x28\x02", b"\x36\x02", b"\x41", b"\x1a", b"\x4a"
+_VOID, _BR_IF, _LOAD, _STORE, _CONST, _DROP, _GT = (
+    b"\x40",
+    b"\x0d",
+    b"\x28\x02",
+    b"\x36\x02",
+    b"\x41",
+    b"\x1a",
+    b"\x4a",
+)
 
 # One struct in the guest's memory that the drivers share with the host: handles and addresses.
 FRAME = {
@@ -22,14 +31,24 @@ FRAME = {
     )
 }
 FRAME_BYTES = 4 * len(FRAME)
+PAGE_BYTES = 65536
+MAX_MEMORY_BYTES = 256 << 20
 
 _EBADF = 8
-_ANSWERS = {"random_get": 0, "fd_close": _EBADF, "fd_fdstat_get": _EBADF, "fd_seek": _EBADF, "fd_write": _EBADF}
+_ANSWERS = {
+    "random_get": 0,
+    "fd_close": _EBADF,
+    "fd_fdstat_get": _EBADF,
+    "fd_seek": _EBADF,
+    "fd_write": _EBADF,
+}
 _ANSWERS |= {"host_get_timezone_offset": 0, "host_interrupt": 0, "host_module_normalize": 0}
 _ANSWERS |= {"host_module_load": 0}
-KEPT = ("memory", "__stack_pointer", "_initialize", "wasm_malloc", "qjs_init", "qjs_eval", "qjs_call")
-KEPT += ("qjs_get_prop_string", "qjs_is_exception", "qjs_get_exception", "qjs_get_string_len", "qjs_run_gc")
-KEPT += ("qjs_get_undefined", "qjs_new_string", "qjs_set_max_stack_size", "qjs_set_gc_threshold", "qjs_dup_value")
+KEPT = (
+    *("memory", "__stack_pointer", "_initialize", "wasm_malloc", "qjs_init", "qjs_eval", "qjs_call"),
+    *("qjs_get_prop_string", "qjs_is_exception", "qjs_get_exception", "qjs_get_string_len", "qjs_run_gc"),
+    *("qjs_get_undefined", "qjs_new_string", "qjs_set_max_stack_size", "qjs_set_gc_threshold"),
+)
 
 
 class GuestUnknown(Exception):
@@ -61,7 +80,27 @@ def seal(binary: bytes) -> bytes:
     parts[_EXPORT] = _u(len(KEPT) + 1 + len(_drivers(index, pump=first))) + kept
     parts[_CODE] = bodies.encode()
     del parts[_IMPORT]
-    return binary[:8] + b"".join(
+    return _module(parts)
+
+
+def bake(sealed: bytes, memory: bytes, stack_pointer: int) -> bytes:
+    """The same module, whose instances begin with this memory; wasmtime shares its pages among them."""
+    parts = dict(_sections(sealed))
+    globals_ = _Vector(parts[_GLOBAL])
+    _, rest = _read(globals_.content, 3)
+    if globals_.content[:3] != bytes([I32, 1, 0x41]) or globals_.content[rest : rest + 1] != _END:
+        raise GuestUnknown("the guest's first global is not its stack pointer")
+    pointer = bytes([I32, 1, 0x41]) + _s(stack_pointer)
+    parts[_GLOBAL] = _u(globals_.count) + pointer + globals_.content[rest:]
+    parts[_MEMORY] = b"\x01\x00" + _u(len(memory) // PAGE_BYTES)
+    start = (len(memory) - len(memory.lstrip(b"\0"))) & ~0xFFF
+    parts[_DATA] = _u(1) + b"\x00\x41" + _s(start) + _END + _sized(memory[start:].rstrip(b"\0"))
+    parts[_DATA_COUNT] = _u(1)
+    return _module(parts)
+
+
+def _module(parts: dict[int, bytes]) -> bytes:
+    return b"\0asm\1\0\0\0" + b"".join(
         bytes([section]) + _sized(content) for section, content in parts.items() if section
     )
 
@@ -105,7 +144,9 @@ def _drivers(index: dict[str, int], *, pump: int) -> list[tuple[str, int, bytes]
     text = _GET + _u(1) + _GET + _u(2)
     evaluate = store("argument", text + load("file") + _CONST + _s(0) + call("qjs_eval"))
     broken = load("argument") + call("qjs_is_exception") + _IF + _VOID
-    broken += store("argument", call("qjs_get_exception")) + hand_over("fail") + _ELSE + hand_over("start") + _END
+    broken += (
+        store("argument", call("qjs_get_exception")) + hand_over("fail") + _ELSE + hand_over("start") + _END
+    )
     receive = store("argument", text + call("qjs_new_string")) + hand_over("receive")
     return [
         ("pump", 1, jobs + _CONST + _s(0)),
@@ -134,8 +175,12 @@ class _Vector:
         self._entries[:0] = entries
         self.count += len(entries)
 
+    @property
+    def content(self) -> bytes:
+        return b"".join(self._entries)
+
     def encode(self) -> bytes:
-        return _u(self.count) + b"".join(self._entries)
+        return _u(self.count) + self.content
 
 
 def _sections(binary: bytes) -> Iterator[tuple[int, bytes]]:

@@ -102,7 +102,7 @@ def _drop_capabilities(libc: ctypes.CDLL, numbers: dict[str, int] | None) -> boo
 
 
 def _landlock(libc: ctypes.CDLL) -> int:
-    """A ruleset without rules: no file, no TCP, no signal leaves. Gives the kernel's version of it, 0 for none."""
+    """A ruleset without rules: no file, no TCP, no signal leaves. Gives its version, 0 for none."""
     version = libc.syscall(_LANDLOCK_CREATE, None, ctypes.c_size_t(0), 1)
     if version < 1:
         return 0

@@ -1,8 +1,8 @@
 """A booted guest as a value: the memory of an engine that has loaded its prelude and one SDK.
 
-In go the sealed module, the prelude, an SDK and the client's name; out comes an `Image`, from which
-every script's own instance starts. Evaluating an SDK is paid once per image and not per script. Scripts,
-processes and limits of a single run are absent.
+The prelude is baked into the module once and for all. An SDK is loaded in a worker; what it changed in
+the memory is the `Image`, from which every script's own instance starts, so that neither is evaluated
+per script. Scripts, processes and limits of a single run are absent.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from __future__ import annotations
 import json
 import struct
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import wasmtime
 
-from ammeter.engines.sandbox.guest import FRAME, FRAME_BYTES, GuestUnknown
+from ammeter.engines.sandbox.guest import FRAME, FRAME_BYTES, PAGE_BYTES, GuestUnknown
 
 INPUT_BYTES = 64 << 10
 _PAGE = 4096
@@ -32,57 +32,69 @@ class ImageFailed(Exception):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Image:
-    module: wasmtime.Module
-    engine: wasmtime.Engine
-    pre: Any
-    pages: int
-    runs: tuple[tuple[int, bytes], ...]
-    """The memory where it differs from a new instance's: offset and bytes."""
+class Layout:
+    """Where the host finds things in a booted guest."""
+
     stack_pointer: int
     frame: int
     input: int
     seed: int
+    install: int
+    """The prelude's door for an SDK."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Image:
+    engine: wasmtime.Engine
+    pre: Any
+    layout: Layout
+    pages: int
+    runs: tuple[tuple[int, bytes], ...] = ()
+    """The memory where it differs from a new instance's: offset and bytes."""
 
     @property
     def size_bytes(self) -> int:
         return sum(len(content) for _, content in self.runs)
 
 
-def load_image(
-    engine: wasmtime.Engine, module: wasmtime.Module, *, prelude: list[str], sdk: str, options: dict[str, Any]
-) -> Image:
-    linker = wasmtime.Linker(engine)
-    pre = linker.instantiate_pre(module)
-    boot = _Boot(engine, pre)
-    fresh = boot.memory_bytes()
-    frame = boot.start()
-    seed = boot.find_seed()
-    *before, last = prelude
-    for text in before:
-        boot.evaluate(text, "<prelude>")
-    install = boot.evaluate(last, "<prelude>")
-    client = boot.evaluate(sdk, "<sdk>")
-    boot.fill(frame, install, client, json.dumps(options))
-    area = boot.call("wasm_malloc", INPUT_BYTES)
-    boot.call("qjs_run_gc")
-    boot.call("qjs_set_gc_threshold", _GC_THRESHOLD_BYTES)
-    booted = boot.memory_bytes()
-    return Image(
-        module=module,
-        engine=engine,
-        pre=pre,
-        pages=len(booted) // 65536,
-        runs=tuple(_differences(fresh, booted)),
-        stack_pointer=boot.stack_pointer(),
-        frame=frame,
-        input=area,
-        seed=seed,
+def boot(engine: wasmtime.Engine, sealed: bytes, prelude: list[str]) -> tuple[bytes, Layout]:
+    """The memory of an engine with its prelude and no SDK yet, to be baked into the module."""
+    guest = _Booting(engine, wasmtime.Linker(engine).instantiate_pre(wasmtime.Module(engine, sealed)))
+    guest.call("_initialize")
+    if guest.call("qjs_init") != 0:
+        raise GuestUnknown("the guest does not start")
+    guest.call("qjs_set_max_stack_size", _STACK_BYTES)
+    seed = guest.find_seed()
+    install = [guest.evaluate(text, "<prelude>") for text in prelude][-1]
+    frame, area = guest.call("wasm_malloc", FRAME_BYTES), guest.call("wasm_malloc", INPUT_BYTES)
+    guest.call("qjs_run_gc")
+    guest.call("qjs_set_gc_threshold", _GC_THRESHOLD_BYTES)
+    layout = Layout(stack_pointer=guest.stack_pointer(), frame=frame, input=area, seed=seed, install=install)
+    return guest.memory_bytes(), layout
+
+
+def base_image(engine: wasmtime.Engine, baked: wasmtime.Module, layout: Layout) -> Image:
+    pre = wasmtime.Linker(engine).instantiate_pre(baked)
+    return Image(engine=engine, pre=pre, layout=layout, pages=0)
+
+
+def sdk_image(base: Image, sdk: str, options: dict[str, Any]) -> Image:
+    """Raises `ImageFailed` for an SDK that throws, does not parse or needs too much."""
+    guest = _Booting(base.engine, base.pre)
+    fresh = guest.memory_bytes()
+    guest.install(base.layout, guest.evaluate(sdk, "<sdk>"), json.dumps(options))
+    # Not collected: that would touch every object, and every touched page is copied for every script.
+    loaded = guest.memory_bytes()
+    return replace(
+        base,
+        pages=len(loaded) // PAGE_BYTES,
+        runs=tuple(_differences(fresh, loaded)),
+        layout=replace(base.layout, stack_pointer=guest.stack_pointer()),
     )
 
 
-class _Boot:
-    """The one instance that runs the prelude and the SDK, before any script."""
+class _Booting:
+    """The one instance that runs the prelude or an SDK, before any script."""
 
     def __init__(self, engine: wasmtime.Engine, pre: Any) -> None:
         self.store = wasmtime.Store(engine)
@@ -96,13 +108,6 @@ class _Boot:
             return self.exports[name](self.store, *arguments)
         except (wasmtime.Trap, wasmtime.WasmtimeError) as error:
             raise ImageFailed(f"the SDK does not load: {str(error).strip().splitlines()[-1]}") from error
-
-    def start(self) -> int:
-        self.call("_initialize")
-        if self.call("qjs_init") != 0:
-            raise GuestUnknown("the guest does not start")
-        self.call("qjs_set_max_stack_size", _STACK_BYTES)
-        return int(self.call("wasm_malloc", FRAME_BYTES))
 
     def find_seed(self) -> int:
         """The one word that moves as xorshift64 does when a random number is drawn."""
@@ -142,27 +147,27 @@ class _Boot:
         (size,) = struct.unpack("<I", self.memory.read(self.store, length, length + 4))
         return bytes(self.memory.read(self.store, place, place + size)).decode("utf-8", "replace")
 
-    def fill(self, frame: int, install: int, client: int, options: str) -> None:
+    def install(self, layout: Layout, client: int, options: str) -> None:
         """Hand the SDK to the prelude; what it answers with are the doors that the drivers use."""
         undefined = self.call("qjs_get_undefined")
         place, size = self.write(options)
         arguments = self.call("wasm_malloc", 8)
         packed = struct.pack("<2I", client, self.call("qjs_new_string", place, size))
         self.memory.write(self.store, packed, arguments)
-        doors = self.checked(self.call("qjs_call", install, undefined, 2, arguments))
+        doors = self.checked(self.call("qjs_call", layout.install, undefined, 2, arguments))
         values = {"undefined": undefined, "file": self.write("script.ts")[0]}
         for name in ("start", "fail", "receive", "drain"):
             values[name] = self.call("qjs_get_prop_string", doors, self.write(name)[0])
         content = bytearray(FRAME_BYTES)
         for name, value in values.items():
             struct.pack_into("<I", content, FRAME[name], value)
-        self.memory.write(self.store, content, frame)
-
-    def memory_bytes(self) -> bytes:
-        return bytes(self.memory.read(self.store, 0, self.memory.data_len(self.store)))
+        self.memory.write(self.store, content, layout.frame)
 
     def stack_pointer(self) -> int:
         return int(self.exports["__stack_pointer"].value(self.store))
+
+    def memory_bytes(self) -> bytes:
+        return bytes(self.memory.read(self.store, 0, self.memory.data_len(self.store)))
 
 
 def _differences(before: bytes, after: bytes) -> Iterator[tuple[int, bytes]]:

@@ -16,13 +16,12 @@ from typing import Any, Literal
 import wasmtime
 from wasmtime import _bindings as ffi
 
-from ammeter.engines.sandbox.guest import FRAME
+from ammeter.engines.sandbox.guest import FRAME, MAX_MEMORY_BYTES, PAGE_BYTES, GuestUnknown
 from ammeter.engines.sandbox.image import INPUT_BYTES, Image
 
 # About a millisecond: how long another script may wait for its turn.
 SLICE_FUEL = 4_000_000
 _FRESH_FUEL = 1 << 40
-_NOTE = struct.Struct("<2I")
 
 Reason = Literal["cpu", "memory", "stack", "output", "trap"]
 
@@ -46,27 +45,51 @@ class Instance:
         self._store = wasmtime.Store(image.engine)
         self._context = self._store._context()
         self._limit_bytes = 0
-        self.limit(memory_bytes=image.pages * 65536, fuel=_FRESH_FUEL)
-        exports = image.pre.instantiate(self._store).exports(self._store)
-        self._memory = exports["memory"]
-        self._memory_ref = ctypes.byref(self._memory._memory)
-        missing = image.pages - self._memory.size(self._store)
-        if missing > 0:
-            self._memory.grow(self._store, missing)
-        base = self._base()
-        for place, content in image.runs:
-            ctypes.memmove(base + place, content, len(content))
-        ctypes.memmove(base + image.seed, os.urandom(7) + b"\x01", 8)
-        exports["__stack_pointer"].set_value(self._store, image.stack_pointer)
-        self._clock = exports["clock"]
-        # The export objects own what the references point to.
-        self._functions = {name: exports[name] for name in ("launch", "deliver", "reserve")}
-        self._references = {name: ctypes.byref(func._func) for name, func in self._functions.items()}
+        self.limit(memory_bytes=MAX_MEMORY_BYTES, fuel=_FRESH_FUEL)
+        made = image.pre.instantiate(self._store)._instance
+        self._memory = ctypes.byref(self._export(made, "memory").memory)
+        self._clock = ctypes.byref(self._export(made, "clock").global_)
+        self._drivers = {
+            name: ctypes.byref(self._export(made, name).func) for name in ("launch", "deliver", "reserve")
+        }
+        self._fill(made)
         self._arguments, self._results = _Values3(), _Values1()
         self._trap, self._error = _Trap(), _Error()
         self._future: Any = None
-        self._input, self._input_bytes = image.input, INPUT_BYTES
+        self._input, self._input_bytes = image.layout.input, INPUT_BYTES
         failed = ffi._wasmtime_context_fuel_async_yield_interval(self._context, SLICE_FUEL)
+        if failed:
+            raise wasmtime.WasmtimeError._from_ptr(failed)
+
+    def _export(self, made: Any, name: str) -> Any:
+        """One export; wasmtime's own way would make an object of every export for every script."""
+        item = ffi.wasmtime_extern_t()
+        if not ffi._wasmtime_instance_export_get(
+            self._context, ctypes.byref(made), name.encode(), len(name), ctypes.byref(item)
+        ):
+            raise GuestUnknown(f"the guest has no {name}")
+        return item.of
+
+    def _fill(self, made: Any) -> None:
+        """What the SDK changed, and a random seed that no other script has."""
+        before = ctypes.c_uint64()
+        missing = self.image.pages - self.memory_bytes // PAGE_BYTES
+        if missing > 0:
+            failed = ffi._wasmtime_memory_grow(self._context, self._memory, missing, ctypes.byref(before))
+            if failed:
+                raise wasmtime.WasmtimeError._from_ptr(failed)
+        base = self._base()
+        for place, content in self.image.runs:
+            ctypes.memmove(base + place, content, len(content))
+        ctypes.memmove(base + self.image.layout.seed, os.urandom(7) + b"\x01", 8)
+        pointer = self._export(made, "__stack_pointer").global_
+        self._set_global(ctypes.byref(pointer), 0, self.image.layout.stack_pointer)
+
+    def _set_global(self, place: Any, kind: int, value: int) -> None:
+        content: Any = ffi.wasmtime_val_t()
+        content.kind = kind
+        setattr(content.of, ("i32", "i64")[kind], value)
+        failed = ffi._wasmtime_global_set(self._context, place, ctypes.byref(content))
         if failed:
             raise wasmtime.WasmtimeError._from_ptr(failed)
 
@@ -83,7 +106,7 @@ class Instance:
 
     @property
     def memory_bytes(self) -> int:
-        return int(ffi._wasmtime_memory_data_size(self._context, self._memory_ref))
+        return int(ffi._wasmtime_memory_data_size(self._context, self._memory))
 
     def fuel_left(self) -> int:
         left = ctypes.c_uint64()
@@ -94,8 +117,8 @@ class Instance:
         place = self._room(len(content) + 1)
         ctypes.memmove(self._base() + place, content + b"\0", len(content) + 1)
         # Time stands still within a step, so a script cannot measure what the host does.
-        self._clock.set_value(self._store, wasmtime.Val.i64(time.time_ns()))
-        self._call(driver, self.image.frame, place, len(content))
+        self._set_global(self._clock, 1, time.time_ns())
+        self._call(driver, self.image.layout.frame, place, len(content))
 
     def poll(self, limit_bytes: int) -> bytes | None:
         """None while the step runs on; then what the guest had to say."""
@@ -103,7 +126,7 @@ class Instance:
         if text is None:
             return None
         base = self._base()
-        frame = self.image.frame + FRAME["length"]
+        frame = self.image.layout.frame + FRAME["length"]
         (size,) = struct.unpack("<I", ctypes.string_at(base + frame, 4))
         if text == 0:
             raise Stopped("memory", "no memory is left to answer")
@@ -121,7 +144,7 @@ class Instance:
 
     def _room(self, size: int) -> int:
         if size > self._input_bytes:
-            self._call("reserve", self.image.frame, size, 0, count=2)
+            self._call("reserve", self.image.layout.frame, size, 0, count=2)
             while (place := self._poll()) is None:
                 pass
             if place == 0 or place + size > self.memory_bytes:
@@ -134,7 +157,7 @@ class Instance:
             slot.kind, slot.of.i32 = 0, value
         self._future = ffi._wasmtime_func_call_async(
             self._context,
-            self._references[name],
+            self._drivers[name],
             self._arguments,
             count,
             self._results,
@@ -166,4 +189,4 @@ class Instance:
         return Stopped("trap", last)
 
     def _base(self) -> int:
-        return ctypes.addressof(ffi._wasmtime_memory_data(self._context, self._memory_ref).contents)
+        return ctypes.addressof(ffi._wasmtime_memory_data(self._context, self._memory).contents)

@@ -9,18 +9,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import hashlib
 import itertools
 import json
 import logging
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import dataclass
-from importlib.resources import files
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from ammeter.engines.sandbox import wire
-from ammeter.engines.sandbox.engine import Artifacts, PartsMissing, prepare
+from ammeter.engines.sandbox.engine import Artifacts, prepare
 from ammeter.engines.sandbox.port import Busy, Host, Json, Outcome, Script, ScriptError
 from ammeter.engines.sandbox.process import Link, WorkerLost, start_worker
 from ammeter.engines.sandbox.run import Run
@@ -57,7 +55,7 @@ class Pool:
         self._links: list[Link] = []
         self._keepers: list[asyncio.Task[None]] = []
         self._numbers = itertools.count(1)
-        self._images: OrderedDict[str, int] = OrderedDict()
+        self._images: OrderedDict[tuple[str | int, ...], int] = OrderedDict()
         self._free = asyncio.Semaphore(options.running)
         self._queued = 0
         self._changed = asyncio.Condition()
@@ -130,7 +128,9 @@ class Pool:
         link.runs[number] = run
         link.served += 1
         limits = script.limits
-        header = wire.RUN.pack(image, limits.memory_bytes, limits.cpu_ms, limits.call_bytes + limits.output_bytes)
+        header = wire.RUN.pack(
+            image, limits.memory_bytes, limits.cpu_ms, limits.call_bytes + limits.output_bytes
+        )
         try:
             link.send(number, ToWorker.RUN, header + script.code.encode("utf-8", "replace"))
             return await run.outcome
@@ -142,18 +142,19 @@ class Pool:
     def _image_in(self, link: Link, script: Script) -> int:
         """The number of this SDK's image; the worker makes the image when it first hears of it."""
         limits = script.limits
-        options = {
+        options: dict[str, str | int] = {
             "clientName": script.client_name,
             "calls": limits.calls,
             "logChars": limits.log_bytes,
             "timers": limits.timers,
         }
-        wanted = json.dumps({"sdk": script.sdk, "options": options})
-        digest = hashlib.sha256(wanted.encode()).hexdigest()
-        number = self._images.setdefault(digest, next(self._numbers))
-        self._images.move_to_end(digest)
+        # The text itself is the key: its hash is kept by Python, a digest would be made for every script.
+        key = (script.sdk, *options.values())
+        number = self._images.setdefault(key, next(self._numbers))
+        self._images.move_to_end(key)
         if number not in link.images:
             link.images.add(number)
+            wanted = json.dumps({"sdk": script.sdk, "options": options})
             link.send(number, ToWorker.IMAGE, wanted.encode())
         while len(self._images) > _IMAGES:
             _, old = self._images.popitem(last=False)
@@ -208,17 +209,10 @@ async def _drained(link: Link) -> None:
 
 
 def _setup(artifacts: Artifacts, *, harden: bool) -> bytes:
-    folder = files("ammeter.engines.sandbox")
-    prelude = [folder.joinpath("generated", "web.js"), folder.joinpath("prelude.js")]
-    for place in prelude:
-        if not place.is_file():
-            raise PartsMissing(place.name)
     setup = {
         "guest": str(artifacts.guest),
+        "layout": asdict(artifacts.layout),
         "stripper": str(artifacts.stripper),
-        "prelude": [str(place) for place in prelude],
         "harden": harden,
     }
     return json.dumps(setup).encode()
-
-

@@ -139,9 +139,7 @@ class Busy(Ended):
     """Nothing was run; trying again later may help."""
 
 
-Outcome = (
-    Value | ScriptError | Deadline | CpuExceeded | MemoryExceeded | OutputExceeded | Crashed | Busy
-)
+Outcome = Value | ScriptError | Deadline | CpuExceeded | MemoryExceeded | OutputExceeded | Crashed | Busy
 
 
 class Sandbox(Protocol):

@@ -7,7 +7,7 @@
   const { apply, defineProperty } = Reflect;
   const { min, max } = Math;
   const Fault = Error, Text = String, Num = Number, Later = Promise, isError = Error.isError;
-  const { then } = Promise.prototype, { join } = Array.prototype, { slice } = String.prototype;
+  const { then } = Promise.prototype, { join } = Array.prototype, { slice, includes } = String.prototype;
   const resolved = Later.resolve.bind(Later);
   const table = () => {
     const map = new Map(), { get, set, delete: remove } = Map.prototype;
@@ -21,7 +21,7 @@
 
   return (sdk, optionsText) => {
     const options = parse(optionsText);
-    let outbox = [], next = 1, calls = 0, timersMade = 0, logged = 0;
+    let outbox = [], next = 1, calls = 0, timersMade = 0, logged = 0, lastCallStack = "";
     const send = (text) => { outbox[outbox.length] = text; };
     const quoted = (value) => stringify(Text(value));
 
@@ -77,8 +77,10 @@
     const described = (error) => {
       try {
         if (isError(error) || (typeof error === "object" && error !== null && "message" in error)) {
-          const told = [Text(error.name ?? "Error"), Text(error.message), Text(error.stack ?? "")];
-          return stringify(told);
+          let stack = Text(error.stack ?? "");
+          // An SDK may throw an error of its own after an answer; the line is where the call was made.
+          if (!apply(includes, stack, ["script.ts:"])) stack = lastCallStack;
+          return stringify([Text(error.name ?? "Error"), Text(error.message), stack]);
         }
         return stringify(["Thrown", shown(error), ""]);
       } catch { return '["Error","The script threw something that cannot be shown.",""]'; }
@@ -115,6 +117,7 @@
       const waiting = pending.get(id);
       if (!waiting) return undefined;
       pending.remove(id);
+      lastCallStack = waiting.stack;
       if (kind === 0) return waiting.resolve(value);
       const error = new Fault(value.message);
       for (const key in value) if (key !== "message") error[key] = value[key];

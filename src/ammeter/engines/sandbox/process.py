@@ -39,9 +39,9 @@ async def start_worker(setup: bytes) -> Link:
     try:
         process = subprocess.Popen(  # noqa: ASYNC220  a fork of milliseconds, rare
             [sys.executable, "-I", "-S", "-B", "-c", _BOOT, *paths],
-            stdin=theirs,
+            stdin=theirs.fileno(),
             stdout=subprocess.DEVNULL,
-            stderr=None,
+            stderr=subprocess.DEVNULL,
             env={},
             cwd="/",
             start_new_session=True,
@@ -147,5 +147,3 @@ class Link(asyncio.Protocol):
             run.unparsed(json.loads(payload))
         elif kind == ToPool.MAP:
             run.mapped(payload)
-
-

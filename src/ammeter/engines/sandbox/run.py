@@ -156,7 +156,7 @@ class Run:
     async def _answer(self, number: int, made: _Made, arguments: Json) -> None:
         try:
             answer = await self._host.call(made.operation_id, arguments)
-        except Exception:
+        except Exception:  # noqa: BLE001
             # The script, and with it the loop, outlives a host that fails; the script is told no more.
             _log.exception("The host failed in %s", made.operation_id)
             answer = HostError(message="The call failed inside Ammeter.", name="InternalError")

@@ -16,6 +16,7 @@ from typing import Any
 
 import wasmtime
 from wasmtime import _bindings as ffi
+from wasmtime._ffi import dll
 
 _FUEL = 2_000_000_000
 _MEMORY_BYTES = 192 << 20
@@ -34,7 +35,7 @@ _define = ctypes.CFUNCTYPE(
     ctypes.POINTER(ffi.wasmtime_error_t),
     *(ctypes.c_void_p, ctypes.c_char_p, ctypes.c_size_t, ctypes.c_char_p, ctypes.c_size_t),
     *(ctypes.c_void_p, _Callback, ctypes.c_void_p, ctypes.c_void_p),
-)(("wasmtime_linker_define_func_unchecked", ffi.dll))
+)(("wasmtime_linker_define_func_unchecked", dll))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,7 +91,9 @@ class Stripper:
         except (wasmtime.Trap, wasmtime.WasmtimeError, _Raised) as error:
             # After a panic or an empty tank nothing in this instance can be trusted.
             self._renew()
-            raise NotTypeScript("The script is too large or too odd to parse.", line=None, column=None) from error
+            raise NotTypeScript(
+                "The script is too large or too odd to parse.", line=None, column=None
+            ) from error
         answer = self._take(bad if failed else good)
         return answer if isinstance(answer, dict) else {"message": str(answer)}
 
@@ -103,13 +106,13 @@ class Stripper:
         self._fault: BaseException | None = None
         linker = wasmtime.Linker(self._engine)
         for wanted, callback in zip(self._module.imports, self._callbacks, strict=True):
-            module, name = wanted.module.encode(), wanted.name.encode()
+            module, name = wanted.module.encode(), str(wanted.name).encode()
             failed = _define(
                 *(linker.ptr(), module, len(module), name, len(name), wanted.type.ptr(), callback, None, None)
             )
             if failed:
                 raise wasmtime.WasmtimeError._from_ptr(failed)
-        exports = linker.instantiate(self._store, self._module).exports(self._store)
+        exports: Any = linker.instantiate(self._store, self._module).exports(self._store)
         self._exports = exports
         self._context = self._store._context()
         self._memory = ctypes.byref(exports["memory"]._memory)

@@ -1,5 +1,5 @@
-"""The process that runs scripts: one thread, one socket, many instances. It loads everything, raises its walls
-(`harden.py`) and only then hears of scripts. In come frames, out go frames.
+"""The process that runs scripts: one thread, one socket, many instances. It loads everything, raises its
+walls (`harden.py`) and only then hears of scripts. In come frames, out go frames.
 
 Time is shared in slices; a script that ends, is stopped or is cancelled loses its instance, which is never
 used again. What a guest says is passed on unread. The host's calls, clocks and outcomes are absent.
@@ -14,7 +14,6 @@ import socket
 import time
 from collections import OrderedDict, deque
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import wasmtime
@@ -24,7 +23,7 @@ from ammeter.engines.sandbox.code import readings
 from ammeter.engines.sandbox.engine import guest_engine, stripper_engine
 from ammeter.engines.sandbox.guest import GuestUnknown
 from ammeter.engines.sandbox.harden import harden
-from ammeter.engines.sandbox.image import Image, ImageFailed, load_image
+from ammeter.engines.sandbox.image import Image, ImageFailed, Layout, base_image, sdk_image
 from ammeter.engines.sandbox.instance import Instance, Stopped
 from ammeter.engines.sandbox.typescript import NotTypeScript, Stripper
 from ammeter.engines.sandbox.wire import ToPool, ToWorker
@@ -33,6 +32,9 @@ _SPARES = 4
 _IMAGES_WITH_SPARES = 3
 # Housekeeping waits for so much quiet, so that it does not stand in a script's way.
 _QUIET_MS = 2
+# Under load there is no quiet; then so many may wait to be closed.
+_ENDED = 8
+_LARGE_BYTES = 16 << 20
 _FUEL = 1 << 50
 
 
@@ -56,11 +58,10 @@ class Worker:
     def __init__(self, channel: socket.socket, setup: dict[str, Any]) -> None:
         self._channel = channel
         engine = guest_engine()
-        self._engine = engine
-        self._module = wasmtime.Module.deserialize_file(engine, setup["guest"])
+        module = wasmtime.Module.deserialize_file(engine, setup["guest"])
+        self._base = base_image(engine, module, Layout(**setup["layout"]))
         tools = stripper_engine()
         self._stripper = Stripper(tools, wasmtime.Module.deserialize_file(tools, setup["stripper"]))
-        self._prelude: list[str] = setup["prelude"]
         self._images: OrderedDict[int, _Loaded | str] = OrderedDict()
         self._running: dict[int, _Running] = {}
         self._turns: deque[int] = deque()
@@ -72,7 +73,9 @@ class Worker:
         options = {"calls": 1, "logChars": 1, "timers": 1, "clientName": "client"}
         self._load(0, {"sdk": "() => ({})", "options": options})
         self._refill()
-        self._launch(1, 0, "enum A { B }\nreturn A.B satisfies number", wire.RUN.pack(0, 64 << 20, 5_000, 1024))
+        self._launch(
+            1, 0, "enum A { B }\nreturn A.B satisfies number", wire.RUN.pack(0, 64 << 20, 5_000, 1024)
+        )
         self._launch(2, 0, "const a: = 1", wire.RUN.pack(0, 64 << 20, 5_000, 1024))
         while self._turns:
             self._take_turn()
@@ -86,7 +89,6 @@ class Worker:
 
     def serve(self, report: dict[str, Any]) -> None:
         self._send(0, ToPool.READY, json.dumps(report).encode())
-        self._channel.setblocking(False)
         reader, poller = wire.FrameReader(), select.poll()
         poller.register(self._channel, select.POLLIN)
         while True:
@@ -144,13 +146,7 @@ class Worker:
 
     def _load(self, number: int, wanted: dict[str, Any]) -> None:
         try:
-            image = load_image(
-                self._engine,
-                self._module,
-                prelude=self._prelude,
-                sdk=wanted["sdk"],
-                options=wanted["options"],
-            )
+            image = sdk_image(self._base, wanted["sdk"], wanted["options"])
         except ImageFailed as failed:
             self._images[number] = str(failed)
         else:
@@ -240,11 +236,16 @@ class Worker:
     def _drop(self, number: int) -> None:
         if running := self._running.pop(number, None):
             self._ended.append(running.instance)
+            if len(self._ended) > _ENDED or running.instance.memory_bytes > _LARGE_BYTES:
+                self._close_ended()
 
     def _tidy(self) -> None:
+        self._close_ended()
+        self._refill()
+
+    def _close_ended(self) -> None:
         while self._ended:
             self._ended.pop().close()
-        self._refill()
 
     def _lacking(self) -> _Loaded | None:
         recent = list(self._images.values())[-_IMAGES_WITH_SPARES:]
@@ -280,9 +281,9 @@ def main() -> None:
 
 
 def _prepared(channel: socket.socket, setup: dict[str, Any]) -> tuple[Worker, dict[str, Any]]:
-    setup["prelude"] = [Path(place).read_text() for place in setup["prelude"]]
     worker = Worker(channel, setup)
     worker.warm_up()
+    channel.setblocking(False)
     report = harden() if setup["harden"] else {"off": True}
     gc.collect()
     gc.freeze()

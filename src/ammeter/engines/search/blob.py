@@ -66,7 +66,7 @@ def to_bytes(contents: Contents) -> bytes:
     }
     head, body = [], b""
     for name, part in parts.items():
-        raw = _planes(part) if isinstance(part, np.ndarray) else json.dumps(part, ensure_ascii=False).encode()
+        raw = _planes(part) if isinstance(part, np.ndarray) else json.dumps(part).encode()
         packed = zlib.compress(raw, 9)
         shape = [part.dtype.str, *part.shape] if isinstance(part, np.ndarray) else None
         head.append([name, shape, len(raw), len(packed)])
@@ -86,7 +86,7 @@ def from_bytes(blob: bytes) -> Contents:
         raise DamagedIndex("its checksum is wrong")
     try:
         return _contents(_unpacked(blob))
-    except (KeyError, TypeError, ValueError, OverflowError, zlib.error) as error:
+    except (KeyError, TypeError, ValueError, OverflowError, RecursionError, zlib.error) as error:
         raise DamagedIndex(f"{type(error).__name__}: {error}") from error
 
 
@@ -117,7 +117,7 @@ def _contents(parts: Mapping[str, Any]) -> Contents:
     if counts.sum() != len(documents) or (len(documents) and documents.max() >= count):
         raise ValueError("postings lead nowhere")
     vectors = parts["vectors"]
-    if vectors.dtype != np.int8 or vectors.ndim != 2 or len(vectors) != count:
+    if not isinstance(vectors, np.ndarray) or vectors.dtype != np.int8 or vectors.shape[:-1] != (count,):
         raise ValueError("vectors do not fit the operations")
     return Contents(
         operation_ids=ids,
@@ -149,7 +149,8 @@ def _from_planes(raw: bytes, shape: Sequence[Any]) -> Array:
         raise ValueError(f"an array of {kind}")
     dtype = np.dtype(kind)
     planes = np.frombuffer(raw, np.uint8).reshape(dtype.itemsize, -1)
-    return np.ascontiguousarray(planes.T).view(dtype).reshape(sides)
+    array: Array = np.ascontiguousarray(planes.T).view(dtype).reshape(sides)
+    return array
 
 
 def _lines(parts: Mapping[str, Any], name: str, length: int | None = None) -> tuple[str, ...]:

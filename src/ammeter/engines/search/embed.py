@@ -46,7 +46,8 @@ class Embedding:
 
     def query(self, text: str) -> Floats:
         spaced = " ".join(_SEPARATORS.sub(" ", split_case(text)).split())
-        return unit_rows(self.sums([spaced]))[0]
+        row: Floats = unit_rows(self.sums([spaced]))[0]
+        return row
 
     def _of(self, word: str) -> tuple[int, ...]:
         found = self._ids.get(word)
@@ -90,10 +91,12 @@ def quantized(rows: Floats) -> npt.NDArray[np.int8]:
     """Each row by its own largest value; its length is of no interest, only its direction."""
     largest = np.abs(rows).max(axis=1, initial=0.0)
     scale = np.where(largest > 0, largest, 1).astype(np.float32)
-    return np.rint(rows / scale[:, None] * np.float32(127)).astype(np.int8)
+    small: npt.NDArray[np.int8] = np.rint(rows / scale[:, None] * np.float32(127)).astype(np.int8)
+    return small
 
 
 def unit_rows(rows: npt.NDArray[np.float32] | npt.NDArray[np.int8]) -> Floats:
     wide = rows.astype(np.float32)
     lengths = np.sqrt((wide * wide).sum(axis=1, keepdims=True))
-    return wide / np.maximum(lengths, np.float32(1e-9))
+    units: Floats = wide / np.maximum(lengths, np.float32(1e-9))
+    return units

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ammeter.engines.compiler.model import Card
-from ammeter.engines.search.words import first_sentence, plain, verb_class, words
+from ammeter.engines.search.words import first_sentence, plain, verb_class, word_set, words
 
 # A description may be a book; what comes after this no longer tells operations apart.
 FIRST_SENTENCE_CHARS = 250
@@ -22,7 +22,7 @@ ENUMS = 200
 TEMPLATE = re.compile(r"\{([^{}]*)\}")
 
 # As first words these are nouns or say too little about what the operation does.
-_UNSURE_VERBS = frozenset("set index post put start open issue new all check view return search find".split())
+_UNSURE_VERBS = word_set("set index post put start open issue new all check view return search find")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,40 +64,6 @@ class Field:
     """Its words are ones that people type: slips and beginnings are matched against them."""
 
 
-FIELDS = (
-    Field(name="operation_id", texts=lambda p: (p.card.operation_id,), title=True, surface=True),
-    Field(name="sdk_name", texts=lambda p: _own_sdk_words(p), title=True, surface=True),
-    Field(name="path", texts=lambda p: (TEMPLATE.sub(" ", s) for s in p.segments), title=True, surface=True),
-    Field(name="path_parameter", texts=lambda p: p.path_parameters),
-    Field(name="summary", texts=lambda p: (p.summary,), title=True, surface=True),
-    Field(name="tag", texts=lambda p: p.card.tags, surface=True),
-    Field(name="first_sentence", texts=lambda p: (p.first,), surface=True),
-    Field(name="description", texts=lambda p: (p.rest,)),
-    Field(name="parameter_name", texts=lambda p: (n for n, _ in p.other_parameters()), surface=True),
-    Field(
-        name="parameter_text",
-        texts=lambda p: (plain(t[:PARAMETER_TEXT_CHARS]) for _, t in p.card.parameter_texts),
-    ),
-    Field(name="body_name", texts=lambda p: (n for n, _ in p.card.body_fields[:BODY_FIELDS]), surface=True),
-    Field(
-        name="body_text",
-        texts=lambda p: (plain(t[:BODY_TEXT_CHARS]) for _, t in p.card.body_fields[:BODY_FIELDS]),
-    ),
-    Field(name="response_name", texts=lambda p: p.card.response_fields[:RESPONSE_FIELDS], surface=True),
-    Field(name="body_type", texts=lambda p: p.card.body_types, surface=True),
-    Field(name="response_type", texts=lambda p: p.card.response_types),
-    Field(name="enum", texts=lambda p: p.card.enums[:ENUMS]),
-    Field(name="verb", texts=lambda p: verbs_of(p), kind="verb"),
-    Field(name="whole_operation_id", texts=lambda p: (p.card.operation_id,), kind="whole"),
-    Field(name="whole_path_segment", texts=lambda p: (TEMPLATE.sub("", s) for s in p.segments), kind="whole"),
-    Field(name="whole_request_name", texts=lambda p: _request_names(p), kind="whole"),
-    Field(
-        name="whole_response_name", texts=lambda p: p.card.response_fields[:RESPONSE_FIELDS], kind="whole"
-    ),
-    Field(name="whole_type", texts=lambda p: (*p.card.body_types, *p.card.response_types), kind="whole"),
-)
-
-
 def embedded_text(parts: Parts) -> str:
     """What an operation is about, without its fields: those drown the rest in a mean of words."""
     summary = parts.summary.rstrip(".")
@@ -137,3 +103,35 @@ def _own_sdk_words(parts: Parts) -> Iterable[str]:
 def _request_names(parts: Parts) -> Iterable[str]:
     yield from (name for name, _ in parts.card.body_fields[:BODY_FIELDS])
     yield from (name for name, _ in parts.other_parameters())
+
+
+FIELDS = (
+    Field(name="operation_id", texts=lambda p: (p.card.operation_id,), title=True, surface=True),
+    Field(name="sdk_name", texts=_own_sdk_words, title=True, surface=True),
+    Field(name="path", texts=lambda p: (TEMPLATE.sub(" ", s) for s in p.segments), title=True, surface=True),
+    Field(name="path_parameter", texts=lambda p: p.path_parameters),
+    Field(name="summary", texts=lambda p: (p.summary,), title=True, surface=True),
+    Field(name="tag", texts=lambda p: p.card.tags, surface=True),
+    Field(name="first_sentence", texts=lambda p: (p.first,), surface=True),
+    Field(name="description", texts=lambda p: (p.rest,)),
+    Field(name="parameter_name", texts=lambda p: (n for n, _ in p.other_parameters()), surface=True),
+    Field(
+        name="parameter_text",
+        texts=lambda p: (plain(t[:PARAMETER_TEXT_CHARS]) for _, t in p.card.parameter_texts),
+    ),
+    Field(name="body_name", texts=lambda p: (n for n, _ in p.card.body_fields[:BODY_FIELDS]), surface=True),
+    Field(
+        name="body_text",
+        texts=lambda p: (plain(t[:BODY_TEXT_CHARS]) for _, t in p.card.body_fields[:BODY_FIELDS]),
+    ),
+    Field(name="response_name", texts=lambda p: p.card.response_fields[:RESPONSE_FIELDS], surface=True),
+    Field(name="body_type", texts=lambda p: p.card.body_types, surface=True),
+    Field(name="response_type", texts=lambda p: p.card.response_types),
+    Field(name="enum", texts=lambda p: p.card.enums[:ENUMS]),
+    Field(name="verb", texts=verbs_of, kind="verb"),
+    Field(name="whole_operation_id", texts=lambda p: (p.card.operation_id,), kind="whole"),
+    Field(name="whole_path_segment", texts=lambda p: (TEMPLATE.sub("", s) for s in p.segments), kind="whole"),
+    Field(name="whole_request_name", texts=_request_names, kind="whole"),
+    Field(name="whole_response_name", texts=lambda p: p.card.response_fields[:RESPONSE_FIELDS], kind="whole"),
+    Field(name="whole_type", texts=lambda p: (*p.card.body_types, *p.card.response_types), kind="whole"),
+)

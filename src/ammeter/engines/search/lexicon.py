@@ -7,11 +7,11 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import Stemmer
+import Stemmer  # type: ignore[import-not-found]
 from rapidfuzz import process
 from rapidfuzz.distance import OSA
 
@@ -34,18 +34,23 @@ MAX_SEGMENTS = 6
 MAX_SEGMENT_CHARS = 18
 MAX_CONTINUATIONS = 20
 
-_NAME_LIKE = re.compile(r"[A-Za-z][\w\-]*[_A-Z\-][\w\-]*")
+_TOKEN = re.compile(r"[A-Za-z][\w\-]*")
+_NAME_SIGN = re.compile(r"[_A-Z\-]")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class Match:
-    """One way a query's word is met: a term, and terms of the same stem that count for less."""
+    """One way a query's word is met: by a term, and for less by terms of the same stem."""
 
     term: int
     weight: float
-    variants: tuple[int, ...] = ()
-    variant_weight: float = 0.0
+    scores: Floats
+    """What it adds to each operation; worked out once, for a query's clauses ask again."""
+    covered: Floats
+    """What it names of each operation's title."""
 
+
+Stem = Callable[[str], str]
 
 Meanings = Mapping[str, tuple[Match, ...]]
 """What each word of a query was taken for; empty where it was taken for nothing."""
@@ -84,7 +89,7 @@ class Lexicon:
         self.title_share = (1 / np.maximum(told, 1e-6)).astype(np.float32)
 
     def _read_words(self, postings: Postings) -> None:
-        stemmer = Stemmer.Stemmer("english", 0)
+        stemmer = Stemmer.Stemmer("english")
         plain = [term for term in self.terms if not term.startswith(MARKS)]
         self.by_stem: dict[str, list[int]] = defaultdict(list)
         for term, stem in zip(plain, stemmer.stemWords(plain), strict=True):
@@ -94,36 +99,46 @@ class Lexicon:
         self.long_typed = [term for term in plain if len(term) >= 4 and term in self.typed]
 
     def meanings(self, query_words: Sequence[str]) -> Meanings:
-        stems = Stemmer.Stemmer("english", 0)
+        # One per query: a stemmer is not to be shared between threads.
+        stem: Stem = Stemmer.Stemmer("english").stemWord
         lookups = MAX_LOOKUPS
         found: dict[str, tuple[Match, ...]] = {}
         for word in dict.fromkeys(query_words):
-            matches = self._direct(word, stems)
+            matches = self._direct(word, stem)
             if not matches and lookups and len(word) >= 3:
                 lookups -= 1
                 meant = self._meant(word)
-                matches = [m for w, weight in meant for m in self._matches(w, weight, stems)]
+                matches = [m for w, weight in meant for m in self._matches(w, weight, stem)]
             found[word] = tuple(matches)
         return found
 
-    def _direct(self, word: str, stems: Stemmer.Stemmer) -> list[Match]:
-        matches = self._matches(word, 1.0, stems)
+    def _direct(self, word: str, stem: Stem) -> list[Match]:
+        matches = self._matches(word, 1.0, stem)
         for full in ABBREVIATIONS.get(word, ()):
             beside = weights.ABBREVIATION_BESIDE if matches else weights.ABBREVIATION_INSTEAD
-            matches += self._matches(full, beside, stems)
+            matches += self._matches(full, beside, stem)
         return matches
 
-    def _matches(self, word: str, weight: float, stems: Stemmer.Stemmer) -> list[Match]:
+    def _matches(self, word: str, weight: float, stem: Stem) -> list[Match]:
         term = self.ids.get(word)
-        variants = [i for i in self.by_stem.get(stems.stemWord(word), ()) if i != term]
-        if term is None:
-            if not variants:
-                return []
-            term, *variants = variants
-            return [Match(term=term, weight=weight * weights.STEM, variants=tuple(variants),
-                          variant_weight=weight * weights.STEM)]
-        return [Match(term=term, weight=weight, variants=tuple(variants),
-                      variant_weight=weight * weights.STEM)]
+        variants = [i for i in self.by_stem.get(stem(word), ()) if i != term]
+        stem_weight = weight * weights.STEM
+        if term is not None:
+            return [self._match([(term, weight), *((v, stem_weight) for v in variants)])]
+        return [self._match([(v, stem_weight) for v in variants])] if variants else []
+
+    def _match(self, ways: Sequence[tuple[int, float]]) -> Match:
+        """The best of the ways counts for an operation; the first one gives the match its name."""
+        scores = np.zeros(self.operations, np.float32)
+        covered = np.zeros(self.operations, np.float32)
+        for term, weight in ways:
+            at = slice(self.starts[term], self.starts[term + 1])
+            documents = self.documents[at]
+            worth = self.impacts[at] * (weight * self.rarity[term])
+            scores[documents] = np.maximum(scores[documents], worth)
+            titled = self.title_documents[self.title_starts[term] : self.title_starts[term + 1]]
+            covered[titled] += weight * self.rarity[term]
+        return Match(term=ways[0][0], weight=ways[0][1], scores=scores, covered=covered)
 
     def _meant(self, word: str) -> list[tuple[str, float]]:
         """Words of the index that an unknown word may stand for, each with its worth."""
@@ -178,7 +193,8 @@ class Lexicon:
         scores = np.zeros(self.operations, np.float32)
         covered = np.zeros(self.operations, np.float32)
         for match in asked.values():
-            self._add(match, scores, covered)
+            scores += match.scores
+            covered += match.covered
         verb = next((v for v in map(verb_class, said) if v), None)
         if verb and (term := self.ids.get(VERB_CLASS + verb)) is not None:
             self._add_term(scores, term, weights.VERB)
@@ -189,7 +205,7 @@ class Lexicon:
         return Lexical(scores=scores, whole_name_words=whole_name_words)
 
     def _whole_names(self, text: str, said: Sequence[str]) -> tuple[list[int], int]:
-        written = {joined(name) for name in _NAME_LIKE.findall(text)}
+        written = {joined(token) for token in _TOKEN.findall(text) if _NAME_SIGN.search(token, 1)}
         found: dict[int, None] = {}
         longest = 0
         for begin in range(len(said)):
@@ -206,22 +222,6 @@ class Lexicon:
     def _whole_name_weight(self, said: Sequence[str]) -> float:
         beside = weights.WHOLE_NAME_BESIDE_A_VERB if _tells_a_verb(said) else 1.0
         return weights.WHOLE_NAME * beside
-
-    def _add(self, match: Match, scores: Floats, covered: Floats) -> None:
-        if match.variants:
-            best = np.zeros(self.operations, np.float32)
-            self._add_term(best, match.term, match.weight)
-            for variant in match.variants:
-                at = slice(self.starts[variant], self.starts[variant + 1])
-                worth = self.impacts[at] * (match.variant_weight * self.rarity[variant])
-                documents = self.documents[at]
-                best[documents] = np.maximum(best[documents], worth)
-            scores += best
-        else:
-            self._add_term(scores, match.term, match.weight)
-        for term, weight in ((match.term, match.weight), *((v, match.variant_weight) for v in match.variants)):
-            titled = self.title_documents[self.title_starts[term] : self.title_starts[term + 1]]
-            covered[titled] += weight * self.rarity[term]
 
     def _add_term(self, scores: Floats, term: int, weight: float) -> None:
         at = slice(self.starts[term], self.starts[term + 1])

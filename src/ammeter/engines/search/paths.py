@@ -15,7 +15,7 @@ from ammeter.engines.search import weights
 HOLE = "*"
 
 _METHOD = r"(?:\b(GET|POST|PUT|PATCH|DELETE|HEAD|OPTIONS)\s+)?"
-_SEGMENT = r"[\w\-.{}:@*$%~+!,=]+"
+_SEGMENT = r"[\w\-.{}:@*$%~+!,=#]+"
 _ALONE = re.compile(rf"\s*{_METHOD}(/?{_SEGMENT}(?:/{_SEGMENT})+/?|/{_SEGMENT}/?)\s*", re.IGNORECASE)
 _WITHIN = re.compile(rf"{_METHOD}(?<!\S)[`\"'(]?(/{_SEGMENT}(?:/{_SEGMENT})*/?)", re.IGNORECASE)
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.\-]*://[^/\s]*", re.IGNORECASE)
@@ -28,10 +28,12 @@ class PathBook:
         self.methods = tuple(methods)
         self.segments = [_segments(path) for path in paths]
         self.by_length: dict[int, list[int]] = defaultdict(list)
+        self.written: set[str] = set()
         self.by_last_written: dict[str, list[int]] = defaultdict(list)
         for i, segments in enumerate(self.segments):
             self.by_length[len(segments)].append(i)
             written = [s for s in segments if s != HOLE]
+            self.written.update(written)
             if written:
                 self.by_last_written[written[-1]].append(i)
 
@@ -45,10 +47,26 @@ class PathBook:
         for segment in asked:
             candidates.update(self.by_last_written.get(segment, ()))
         for i in sorted(candidates):
-            worth = _worth(asked, self.segments[i])
+            worth = self._worth(asked, self.segments[i])
             if worth:
                 same = 0.0 if not method else 1.0 if self.methods[i] == method else -1.0
                 yield i, worth + weights.PATH_METHOD * same
+
+    def _worth(self, asked: list[str], own: list[str]) -> float:
+        if len(own) == len(asked) and (equal := _equal(asked, own)):
+            # `orders/refunds` is rather the end of `/orders/{id}/refunds` than an order named so.
+            unlikely = any(b == HOLE and a in self.written for a, b in zip(asked, own, strict=True))
+            return (
+                weights.PATH_TAIL_FILLED if unlikely else weights.PATH_WHOLE
+            ) + weights.PATH_SEGMENT * equal
+        if 0 < len(own) < len(asked) and (equal := _equal(asked[-len(own) :], own)):
+            return weights.PATH_UNDER_A_BASE + weights.PATH_SEGMENT * equal
+        written = [s for s in asked if s != HOLE]
+        if [s for s in own if s != HOLE][-len(written) :] == written:
+            return weights.PATH_TAIL
+        if len(own) > len(asked) and _equal(asked, own[-len(asked) :]):
+            return weights.PATH_TAIL_FILLED
+        return 0.0
 
 
 def path_in(query: str) -> tuple[str, list[str]] | None:
@@ -62,28 +80,17 @@ def path_in(query: str) -> tuple[str, list[str]] | None:
 
 
 def _segments(path: str) -> list[str]:
-    return [HOLE if _TEMPLATE_HOLE.fullmatch(s) else s.lower() for s in path.split("/") if s]
-
-
-def _worth(asked: list[str], own: list[str]) -> float:
-    if len(own) == len(asked) and (equal := _equal(asked, own)):
-        return weights.PATH_WHOLE + weights.PATH_SEGMENT * equal
-    if 0 < len(own) < len(asked) and (equal := _equal(asked[-len(own) :], own)):
-        return weights.PATH_UNDER_A_BASE + weights.PATH_SEGMENT * equal
-    written = [s for s in asked if s != HOLE]
-    if [s for s in own if s != HOLE][-len(written) :] == written:
-        return weights.PATH_TAIL
-    if len(own) > len(asked) and _equal(asked, own[-len(asked) :]):
-        return weights.PATH_TAIL_FILLED
-    return 0.0
+    # Some descriptions tell operations on one path apart by a fragment: `/files/{id}#share`.
+    return [HOLE if _TEMPLATE_HOLE.fullmatch(s) else s.lower() for s in re.split("[/#]", path) if s]
 
 
 def _equal(asked: list[str], own: list[str]) -> int:
-    """Written segments that are equal; 0 where two segments cannot be the same place."""
-    equal = 0
+    """Segments that are equal; 0 where two cannot be the same place or only holes are equal."""
+    equal = written = 0
     for a, b in zip(asked, own, strict=True):
         if a == b:
-            equal += a != HOLE
+            equal += 1
+            written += a != HOLE
         elif HOLE not in (a, b):
             return 0
-    return equal
+    return equal if written else 0

@@ -114,7 +114,7 @@ def _mentions(field: Field, operations: Sequence[Parts], interned: _Interned) ->
         for text in field.texts(parts):
             terms += of(text)
         ends.append(len(terms))
-    lengths = np.diff(np.array([0, *ends], np.int64))
+    lengths: Ints = np.array(ends, np.int64) - np.array([0, *ends[:-1]], np.int64)[: len(ends)]
     told = lengths[lengths > 0]
     mean = float(told.mean()) if len(told) else 1.0
     weight = FIELD_WEIGHTS[field.name]

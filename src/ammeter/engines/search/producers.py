@@ -12,10 +12,10 @@ from collections.abc import Sequence
 
 from ammeter.engines.compiler.model import Card
 from ammeter.engines.search.fields import TEMPLATE
-from ammeter.engines.search.words import joined, verb_class, words
+from ammeter.engines.search.words import joined, verb_class, word_set, words
 
-_ID_WORDS = frozenset("id ids key name slug uuid guid gid sid number num code handle ref".split())
-_FINDING = frozenset("search find list lookup query all".split())
+_ID_WORDS = word_set("id ids key name slug uuid guid gid sid number num code handle ref")
+_FINDING = word_set("search find list lookup query all")
 
 Segments = tuple[str, ...]
 

@@ -16,17 +16,23 @@ _ASCII_WORD = re.compile(r"[A-Z]+(?=[A-Z][a-z])|[A-Z]*[a-z0-9]+|[A-Z]+")
 _CASE_BORDER = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _ANY_WORD = re.compile(r"[^\W_]+")
 _UNSPACED = re.compile(r"([\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]+)")
-_MARKDOWN_LINK = re.compile(r"\[([^\]]+)\]\([^)]*\)")
+# Bounded, so that a text made of brackets stays cheap.
+_MARKDOWN_LINK = re.compile(r"\[([^\[\]]{1,300})\]\([^()]{0,500}\)")
 _URL = re.compile(r"https?://\S+")
 _TAG = re.compile(r"<[^<>]{1,200}>")
 _MARKS = re.compile(r"[`*]+")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+")
 
-STOP_WORDS = frozenset(
+
+def word_set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+STOP_WORDS = word_set(
     """a an the of for to in on at by with and or from as is are be been was were this that these those it
     its i me my we our you your can could would should will please how do does what which who want need
     using use via into if then so not no also any some such there their them his her he she than when where
-    while about""".split()
+    while about"""
 )
 
 _VERB_CLASSES = {
@@ -42,9 +48,7 @@ _VERB_CLASSES = {
 }
 VERBS = {word: verb for verb, members in _VERB_CLASSES.items() for word in members.split()}
 
-PLAIN_VERBS = frozenset(
-    "create add delete remove update edit get list fetch retrieve replace patch modify".split()
-)
+PLAIN_VERBS = word_set("create add delete remove update edit get list fetch retrieve replace patch modify")
 """Verbs that say what to do and never name a field."""
 
 _ABBREVIATED = """

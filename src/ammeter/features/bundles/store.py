@@ -58,16 +58,16 @@ def list_bundles(tx: Tx, source_id: str, environment: str | None, page: PageRequ
     return fetch_page(tx, chosen, page, _bundle)
 
 
-def lock_active(tx: Tx, source_id: str, environment: str) -> str | None:
-    """Which bundle is served, held until the transaction ends."""
-    chosen = select(_a.bundle_id).where(_a.source_id == source_id, _a.environment == environment)
-    found: str | None = tx.scalar(chosen.with_for_update())
+def find_previous_id(tx: Tx, source_id: str, environment: str) -> str | None:
+    """Which bundle was served before the one that is."""
+    chosen = select(_a.previous_id).where(_a.source_id == source_id, _a.environment == environment)
+    found: str | None = tx.scalar(chosen)
     return found
 
 
 def point_at(tx: Tx, bundle: StoredBundle, *, before: str | None, at: datetime, by: str) -> bool:
     """Serve this bundle, if what is served is still what the caller saw."""
-    values = {"bundle_id": bundle.id, "promoted_at": at, "promoted_by": by}
+    values = {"bundle_id": bundle.id, "previous_id": before, "promoted_at": at, "promoted_by": by}
     if before is None:
         row = {"source_id": bundle.source_id, "environment": bundle.environment, **values}
         try:

@@ -86,7 +86,9 @@ def bounds(old: Shape, new: Shape) -> Iterator[Facet]:
             if not _says_nothing(word, before):
                 yield Facet(f"{kind}-unset", shown(before))
         elif before != after:
-            yield Facet(f"{kind}-{'increased' if after > before else 'decreased'}", shown(before), shown(after))
+            yield Facet(
+                f"{kind}-{'increased' if after > before else 'decreased'}", shown(before), shown(after)
+            )
 
 
 def patterns(old: Shape, new: Shape) -> Iterator[Facet]:

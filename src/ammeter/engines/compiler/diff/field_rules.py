@@ -4,9 +4,11 @@ their own in requests and one in answers, whatever they are a property of.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from ammeter.engines.compiler.diff.schema_rules import SchemaRule, error, info, rule, warning
 
-FIELD_RULES: tuple[SchemaRule, ...] = (
+_PART_RULES: tuple[SchemaRule, ...] = (
     rule(
         "required-property-added",
         "An object has a further field that is always there.",
@@ -91,6 +93,9 @@ FIELD_RULES: tuple[SchemaRule, ...] = (
         info(),
         info(),
     ),
+)
+
+_OBJECT_RULES: tuple[SchemaRule, ...] = (
     rule(
         "additional-properties-forbidden",
         "Only named fields are left.",
@@ -106,3 +111,5 @@ FIELD_RULES: tuple[SchemaRule, ...] = (
         info(),
     ),
 )
+
+FIELD_RULES = (*(replace(made, is_of_parts=True) for made in _PART_RULES), *_OBJECT_RULES)

@@ -63,6 +63,7 @@ class SchemaComparison:
         self._by_key: dict[_Key, int] = {}
         self._roots: set[int] = set()
         self._reached: dict[int, list[tuple[str, _Node]]] | None = None
+        self._shapes: dict[tuple[bool, str, tuple[str | int, ...]], Shape] = {}
         self._is_cut = False
         self._work = 0
 
@@ -70,8 +71,7 @@ class SchemaComparison:
         self, direction: Direction, old: Any, new: Any, *, old_pointer: str, new_pointer: str
     ) -> int | None:
         """A root to read facts of, later; None where both schemas are the same."""
-        refs = same_text(old, new)
-        if refs is not None and refs <= self._unchanged:
+        if self.is_same(old, new):
             return None
         fresh = len(self._nodes)
         old_term, new_term = term_of(old, old_pointer), term_of(new, new_pointer)
@@ -89,6 +89,10 @@ class SchemaComparison:
 
     def shapes(self, old: Any, new: Any) -> tuple[Shape, Shape]:
         return shape_of(term_of(old, ""), self._old), shape_of(term_of(new, ""), self._new)
+
+    def is_same(self, old: Any, new: Any) -> bool:
+        refs = same_text(old, new)
+        return refs is not None and refs <= self._unchanged
 
     def facts(self, root: int | None) -> Iterator[Fact]:
         if root is None:
@@ -118,7 +122,7 @@ class SchemaComparison:
         while todo:
             pair = todo.pop()
             for step, old, new in self._compare(node, pair):
-                if self._is_same(old, new):
+                if self._are_same(old, new):
                     continue
                 path = pair.step + step
                 if _is_inline(old) and _is_inline(new):
@@ -127,18 +131,14 @@ class SchemaComparison:
                     node.edges.append((path, self._node(node.direction, old, new)))
         node.edges.sort(key=lambda edge: (len(edge[0]), edge[0]))
 
-    def _is_same(self, old: Term, new: Term) -> bool:
+    def _are_same(self, old: Term, new: Term) -> bool:
         if len(old) != len(new):
             return False
-        for left, right in zip(old, new, strict=True):
-            refs = same_text(left.schema, right.schema)
-            if refs is None or not refs <= self._unchanged:
-                return False
-        return True
+        return all(self.is_same(one.schema, other.schema) for one, other in zip(old, new, strict=True))
 
     def _compare(self, node: _Node, pair: Pair) -> list[Pair]:
         """Notes the facts about one value; gives the parts to be compared next."""
-        old, new = shape_of(pair.old, self._old), shape_of(pair.new, self._new)
+        old, new = self._shape(pair.old, is_old=True), self._shape(pair.new, is_old=False)
         pointer = pointer_of(pair.new) or pointer_of(pair.old)
 
         def note(facts: Iterator[Facet] | Iterator[Step]) -> None:
@@ -152,31 +152,57 @@ class SchemaComparison:
         for facet in FACETS:
             note(facet(old, new))
         view = self._view(node.direction, old, new, pointer)
-        is_union = old.variants and new.variants
-        if is_union or not (old.variants or new.variants) or (old.properties and new.properties):
-            for rule in FIELDS:
-                note(rule(view))
-            parts = list(part_pairs(view))
-            if not is_union and (old.variants or new.variants):
-                note(iter([Facet("union-changed")]))
-                return parts
-            if not is_union:
-                return parts
-        else:
-            parts = []
+        unions = bool(old.variants) + bool(new.variants)
+        if unions == 1 and not (old.properties and new.properties):
+            # A value that became one variant of a union, or the other way round.
+            pairs, gone, come = variant_pairs(old, new, pair, self._old, self._new)
+            note(variant_facts(view, gone, come))
+            return pairs
+        for rule in FIELDS:
+            note(rule(view))
+        if unions == 1:
+            note(iter([Facet("union-changed")]))
+        if unions != 2:
+            return list(part_pairs(view))
         pairs, gone, come = variant_pairs(old, new, pair, self._old, self._new)
         note(variant_facts(view, gone, come))
-        return [*parts, *pairs]
+        return [*part_pairs(view), *pairs]
 
     def _view(self, direction: Direction, old: Shape, new: Shape, pointer: str) -> Views:
+        settled = {
+            name
+            for name in old.properties.keys() & new.properties.keys()
+            if (name in old.required) == (name in new.required)
+            and self._are_same(old.properties[name], new.properties[name])
+        }
         return Views(
             direction=direction,
             old=old,
             new=new,
-            old_parts=_visible(direction, old, self._old),
-            new_parts=_visible(direction, new, self._new),
+            old_parts=self._parts(direction, old, settled, is_old=True),
+            new_parts=self._parts(direction, new, settled, is_old=False),
             pointer=pointer,
         )
+
+    def _parts(
+        self, direction: Direction, shape: Shape, settled: set[str], *, is_old: bool
+    ) -> dict[str, Shape]:
+        """The properties that are there in this direction, without those that are the same on both sides."""
+        parts = {
+            name: self._shape(term, is_old=is_old)
+            for name, term in shape.properties.items()
+            if name not in settled
+        }
+        if direction == "request":
+            return {name: part for name, part in parts.items() if not part.is_read_only}
+        return {name: part for name, part in parts.items() if not part.is_write_only}
+
+    def _shape(self, term: Term, *, is_old: bool) -> Shape:
+        key = (is_old, pointer_of(term), tuple([atom.key for atom in term]))
+        shape = self._shapes.get(key)
+        if shape is None:
+            shape = self._shapes[key] = shape_of(term, self._old if is_old else self._new)
+        return shape
 
     def _reach(self) -> dict[int, list[tuple[str, _Node]]]:
         """By root: every node with facts, and the path there."""
@@ -210,11 +236,3 @@ class SchemaComparison:
 
 def _is_inline(term: Term) -> bool:
     return len(term) == 1 and isinstance(term[0].key, int)
-
-
-def _visible(direction: Direction, shape: Shape, schemas: Mapping[str, Json]) -> dict[str, Shape]:
-    """The properties that are there in this direction."""
-    parts = {name: shape_of(term, schemas) for name, term in shape.properties.items()}
-    if direction == "request":
-        return {name: part for name, part in parts.items() if not part.is_read_only}
-    return {name: part for name, part in parts.items() if not part.is_write_only}

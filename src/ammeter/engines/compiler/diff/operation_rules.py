@@ -277,6 +277,12 @@ ANSWER_RULES: tuple[Rule, ...] = (
         "read it as {new}",
     ),
     _rule(
+        "response-media-type-added",
+        "info",
+        "The answer is a document where it was empty.",
+        "{where} is now {new}, where it was empty",
+    ),
+    _rule(
         "response-media-type-name-changed",
         "info",
         "The answer has another media type of the same kind; no script sees it.",

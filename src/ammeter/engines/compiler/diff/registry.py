@@ -18,8 +18,9 @@ from ammeter.engines.compiler.diff.schema_rules import (
 def _placed() -> Iterator[tuple[tuple[Place, str], Rule]]:
     for rule in (*FIELD_RULES, *SCHEMA_RULES):
         for places, side in ((REQUEST_PLACES, rule.request), (RESPONSE_PLACES, rule.response)):
-            for place in places if side else ():
-                assert side is not None
+            for place in places:
+                if side is None or (rule.is_of_parts and place.endswith("-body")):
+                    continue
                 made = Rule(
                     id=side.id or f"{place}-{rule.kind}",
                     level=side.level,

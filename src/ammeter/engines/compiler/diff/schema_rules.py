@@ -44,6 +44,8 @@ class SchemaRule:
     says: str
     request: Side | None
     response: Side | None
+    is_of_parts: bool = False
+    """Never said of a whole body, only of a parameter or of what is inside."""
 
 
 def rule(kind: str, meaning: str, says: str, request: Side | None, response: Side | None) -> SchemaRule:
@@ -180,9 +182,7 @@ _VALUES = (
         warning(),
         info(),
     ),
-    rule(
-        "pattern-removed", "The pattern is gone.", "The pattern {old} of {where} is gone", info(), info()
-    ),
+    rule("pattern-removed", "The pattern is gone.", "The pattern {old} of {where} is gone", info(), info()),
     rule(
         "format-added",
         "The value must have a format.",
@@ -248,7 +248,7 @@ _VALUES = (
     ),
 )
 
-_UNIONS = tuple(
+_VARIANTS = tuple(
     made
     for word in ("one-of", "any-of")
     for made in (
@@ -267,7 +267,9 @@ _UNIONS = tuple(
             info(),
         ),
     )
-) + (
+)
+
+_STRUCTURE = (
     rule(
         "union-changed",
         "One of several unions of the same value changed; they are not compared further.",
@@ -329,9 +331,11 @@ def _bounds() -> Iterator[SchemaRule]:
         tighter, looser = ("decreased", "increased") if "max" in kind else ("increased", "decreased")
         keep = error("stay within {new}")
         yield rule(f"{kind}-{tighter}", "The bound is tighter.", f"{noun} went {_FROM_TO}", keep, info())
-        yield rule(f"{kind}-set", "There is a bound where there was none.", f"{noun} is now {{new}}", keep, info())
+        yield rule(
+            f"{kind}-set", "There is a bound where there was none.", f"{noun} is now {{new}}", keep, info()
+        )
         yield rule(f"{kind}-{looser}", "The bound is looser.", f"{noun} went {_FROM_TO}", info(), warning())
         yield rule(f"{kind}-unset", "The bound is gone.", f"{noun} is no longer {{old}}", info(), warning())
 
 
-SCHEMA_RULES: tuple[SchemaRule, ...] = (*_TYPES, *_VALUES, *_bounds(), *_UNIONS)
+SCHEMA_RULES: tuple[SchemaRule, ...] = (*_TYPES, *_VALUES, *_bounds(), *_VARIANTS, *_STRUCTURE)

@@ -12,7 +12,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from ammeter.engines.compiler.diff.literals import escaped, is_annotation, key_of, ref_name, significant
+from ammeter.engines.compiler.diff.literals import (
+    MAPPING,
+    escaped,
+    is_annotation,
+    key_of,
+    ref_name,
+    significant,
+)
 from ammeter.engines.compiler.model import SCHEMA_PREFIX, Json
 
 UPPER = ("maximum", "exclusiveMaximum", "maxLength", "maxItems", "maxProperties")
@@ -69,7 +76,7 @@ class Shape:
 
 
 def term_of(schema: Any, pointer: str) -> Term:
-    if not isinstance(schema, Mapping):
+    if not isinstance(schema, MAPPING):
         return ()
     if all(is_annotation(key) for key in schema):
         return ()
@@ -83,6 +90,8 @@ def schema_pointer(name: str) -> str:
 
 
 def joined(left: Term, right: Term) -> Term:
+    if not left or not right:
+        return left or right
     known = {atom.key for atom in left}
     return left + tuple(atom for atom in right if atom.key not in known)
 
@@ -124,7 +133,7 @@ def _flat(
         seen.add(atom.key)
         if name := ref_name(atom.schema):
             target = schemas.get(name)
-            if isinstance(target, Mapping) and (name == atom.key or name not in seen):
+            if isinstance(target, MAPPING) and (name == atom.key or name not in seen):
                 seen.add(name)
                 inner = Atom(f"{SCHEMA_PREFIX}{name}", target, schema_pointer(name))
                 todo.append((inner, lifted))
@@ -135,11 +144,9 @@ def _flat(
         yield atom, lifted
 
 
-def _union(
-    shape: Shape, atom: Atom, word: str, lifted: bool, nulls: list[bool]
-) -> list[tuple[Atom, bool]]:
+def _union(shape: Shape, atom: Atom, word: str, lifted: bool, nulls: list[bool]) -> list[tuple[Atom, bool]]:
     """Merges a union into the shape; what it comes down to where only one variant is left."""
-    parts = [part for part in _list(atom.schema.get(word)) if isinstance(part, Mapping)]
+    parts = [part for part in _list(atom.schema.get(word)) if isinstance(part, MAPPING)]
     if not parts:
         return []
     rest = [(i, part) for i, part in enumerate(parts) if part.get("type") != "null"]
@@ -184,14 +191,16 @@ def _merge_enum(shape: Shape, values: list[Any]) -> None:
 def _merge_members(shape: Shape, atom: Atom) -> None:
     schema, pointer = atom.schema, atom.pointer
     properties = schema.get("properties")
-    for name, part in properties.items() if isinstance(properties, Mapping) else ():
+    for name, part in properties.items() if isinstance(properties, MAPPING) else ():
         inner = term_of(part, f"{pointer}/properties/{escaped(name)}")
         shape.properties[name] = joined(shape.properties.get(name, ()), inner)
     shape.required |= {name for name in _list(schema.get("required")) if isinstance(name, str)}
-    extra = schema.get("additionalProperties")
+    extra, items = schema.get("additionalProperties"), schema.get("items")
     shape.is_closed = shape.is_closed or extra is False
-    shape.additional = joined(shape.additional, term_of(extra, f"{pointer}/additionalProperties"))
-    shape.items = joined(shape.items, term_of(schema.get("items"), f"{pointer}/items"))
+    if extra:
+        shape.additional = joined(shape.additional, term_of(extra, f"{pointer}/additionalProperties"))
+    if items:
+        shape.items = joined(shape.items, term_of(items, f"{pointer}/items"))
     prefix = _list(schema.get("prefixItems"))
     if prefix and not shape.prefix:
         shape.prefix = tuple(term_of(part, f"{pointer}/prefixItems/{i}") for i, part in enumerate(prefix))
@@ -205,11 +214,11 @@ def _merge_rest(shape: Shape, schema: Json) -> None:
             shape.bounds[word] = tighter(limit, shape.bounds.get(word, limit))
     if isinstance(pattern := schema.get("pattern"), str):
         shape.patterns |= {pattern}
-    if isinstance(word := schema.get("format"), str) and word not in _EMPTY_FORMATS:
-        shape.format = shape.format or word
+    if isinstance(name := schema.get("format"), str) and name not in _EMPTY_FORMATS:
+        shape.format = shape.format or name
     if isinstance(step := schema.get("multipleOf"), int | float) and 0 < step < math.inf:
         shape.multiple_of = step
-    if isinstance(schema.get("not"), Mapping):
+    if isinstance(schema.get("not"), MAPPING):
         shape.negations |= {key_of(significant(schema["not"]))}
     shape.is_unique = shape.is_unique or schema.get("uniqueItems") is True
     if "default" in schema and shape.default is None:
@@ -225,7 +234,7 @@ def _types(schema: Json) -> set[str] | None:
         return {given}
     if isinstance(given, list | tuple) and given:
         return {str(kind) for kind in given}
-    if "properties" in schema or isinstance(schema.get("additionalProperties"), Mapping):
+    if "properties" in schema or isinstance(schema.get("additionalProperties"), MAPPING):
         return {"object"}
     if "items" in schema or "prefixItems" in schema:
         return {"array"}

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from ammeter.engines.compiler.diff.literals import LITERAL, NAMED, is_annotation, key_of, ref_name
+from ammeter.engines.compiler.diff.literals import LITERAL, MAPPING, NAMED, is_annotation, key_of, ref_name
 from ammeter.engines.compiler.model import Json
 
 
@@ -36,7 +36,7 @@ def same_text(old: Any, new: Any) -> set[str] | None:
     todo: list[tuple[Any, Any, bool]] = [(old, new, False)]
     while todo:
         left, right, is_names = todo.pop()
-        if isinstance(left, Mapping) and isinstance(right, Mapping):
+        if isinstance(left, MAPPING) and isinstance(right, MAPPING):
             if not is_names and (name := ref_name(left)):
                 refs.add(name)
             kept = {key for key in left if is_names or not is_annotation(key)}
@@ -44,7 +44,7 @@ def same_text(old: Any, new: Any) -> set[str] | None:
                 return None
             for key in kept:
                 if not is_names and key in LITERAL:
-                    if key_of(left[key]) != key_of(right[key]):
+                    if not _is_same_value(left[key], right[key]):
                         return None
                 else:
                     todo.append((left[key], right[key], not is_names and key in NAMED))
@@ -55,3 +55,9 @@ def same_text(old: Any, new: Any) -> set[str] | None:
         elif type(left) is not type(right) or left != right:
             return None
     return refs
+
+
+def _is_same_value(left: Any, right: Any) -> bool:
+    if isinstance(left, str) or isinstance(right, str):
+        return bool(left == right)
+    return key_of(left) == key_of(right)

@@ -48,9 +48,11 @@ def upgrade(op: Operations, distributed: bool) -> None:
         Column("source_id", Text, nullable=False),
         Column("environment", Text, nullable=False),
         Column("bundle_id", Text, nullable=False),
+        Column("previous_id", Text),
         Column("promoted_at", BigInteger, nullable=False),
         Column("promoted_by", Text, nullable=False),
         PrimaryKeyConstraint("source_id", "environment", name="pk_active_bundles"),
         ForeignKeyConstraint(["source_id"], ["sources.id"], name="fk_active_bundles_source_id"),
         ForeignKeyConstraint(["bundle_id"], ["bundles.id"], name="fk_active_bundles_bundle_id"),
+        ForeignKeyConstraint(["previous_id"], ["bundles.id"], name="fk_active_bundles_previous_id"),
     )
