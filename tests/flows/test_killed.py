@@ -11,7 +11,7 @@ from ammeter.features.orgs.model import Role
 from tests.doors.wire import all_rows, settle
 from tests.server import Server, running
 
-MINTS = 200
+CLIENTS = 200
 ANSWERED_BEFORE_THE_KILL = 40
 
 
@@ -19,7 +19,7 @@ def test_every_key_that_was_handed_out_works_after_a_kill(database_url: str, tmp
     owner = settle(database_url, tmp_path)[Role.owner]
     with running(tmp_path, "--role", "web", database_url=database_url) as server:
         tokens = asyncio.run(_mint_and_kill(server, owner))
-    assert ANSWERED_BEFORE_THE_KILL <= len(tokens) < MINTS
+    assert len(tokens) >= ANSWERED_BEFORE_THE_KILL
     with running(tmp_path, "--role", "web", name="again", database_url=database_url) as server:
         statuses = asyncio.run(_use(server, tokens))
         with httpx2.Client(base_url=server.api, headers=_bearer(owner)) as client:
@@ -31,24 +31,25 @@ def test_every_key_that_was_handed_out_works_after_a_kill(database_url: str, tmp
 
 
 async def _mint_and_kill(server: Server, owner: str) -> list[str]:
-    """Mint many keys at once and kill the server among the answers; the tokens that arrived."""
+    """Many mint keys at once, on and on, until the server is killed; the tokens that arrived."""
     tokens: list[str] = []
     limits = httpx2.Limits(max_connections=None)
 
     async with httpx2.AsyncClient(base_url=server.api, headers=_bearer(owner), limits=limits) as client:
 
-        async def mint(number: int) -> None:
-            try:
-                body = {"name": f"k{number}", "role": "viewer"}
-                answer = await client.post("/org/keys", json=body, timeout=30)
-            except httpx2.TransportError:
-                return
-            assert answer.status_code == 201
-            tokens.append(answer.json()["token"])
-            if len(tokens) == ANSWERED_BEFORE_THE_KILL:
-                server.process.kill()
+        async def keep_minting(number: int) -> None:
+            while True:
+                try:
+                    body = {"name": f"k{number}", "role": "viewer"}
+                    answer = await client.post("/org/keys", json=body, timeout=30)
+                except httpx2.TransportError:
+                    return
+                assert answer.status_code == 201
+                tokens.append(answer.json()["token"])
+                if len(tokens) == ANSWERED_BEFORE_THE_KILL:
+                    server.process.kill()
 
-        await asyncio.gather(*(mint(number) for number in range(MINTS)))
+        await asyncio.gather(*(keep_minting(number) for number in range(CLIENTS)))
     server.process.wait(10)
     return tokens
 

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 from hypothesis import given, settings
@@ -200,7 +201,16 @@ def test_no_query_is_too_long_or_too_strange(query: str) -> None:
     assert time.process_time() - begun < 0.5
 
 
-@settings(deadline=None, max_examples=200)
+_CHUNKS = st.text(st.sampled_from("abzAZ09_-/{}ßéİ\u00b2\u0345ﬁ用户\u200d '\"`"), min_size=2, max_size=12)
+
+
+@settings(deadline=None, max_examples=50)
+@given(st.lists(_CHUNKS, min_size=8, max_size=20), st.sampled_from([", ", " and then ", ". ", " "]))
+def test_no_clause_makes_the_search_fail(chunks: list[str], between: str) -> None:
+    INDEX.search(between.join(f"{one} {other}" for one, other in pairwise(chunks)))
+
+
+@settings(deadline=None, max_examples=50)
 @given(st.text(max_size=200))
 def test_no_text_makes_the_search_fail(query: str) -> None:
     for hit in INDEX.search(query).hits:

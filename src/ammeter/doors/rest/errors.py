@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from ammeter.doors.rest.records import ErrorRecord
+from ammeter.doors.http.records import ErrorRecord
 
 Kind = Literal["role", "id", "body", "conflict"]
 

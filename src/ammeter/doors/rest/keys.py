@@ -11,9 +11,9 @@ from ammeter.base.errors import NotFound
 from ammeter.base.ids import is_id
 from ammeter.base.pages import PageRequest
 from ammeter.doors.http.call import Caller
+from ammeter.doors.http.records import Instant, InstantIn, PageRecord, Paging, page_record
 from ammeter.doors.http.strict import Body, CurrentCall, Record, StrictRoute
 from ammeter.doors.rest.errors import errors
-from ammeter.doors.rest.records import Instant, InstantIn, PageRecord, Paging, page_record
 from ammeter.engines.db.database import Tx
 from ammeter.features.orgs import keys
 from ammeter.features.orgs.fields import Name

@@ -8,9 +8,9 @@ from fastapi import APIRouter
 
 from ammeter.base.pages import PageRequest
 from ammeter.doors.http.call import Caller
+from ammeter.doors.http.records import Instant, PageRecord, Paging, page_record
 from ammeter.doors.http.strict import CurrentCall, Record, StrictRoute
 from ammeter.doors.rest.errors import errors
-from ammeter.doors.rest.records import Instant, PageRecord, Paging, page_record
 from ammeter.engines.db.database import Tx
 from ammeter.features.orgs import audit, service
 from ammeter.features.orgs.model import AuditEvent, RoleName

@@ -9,9 +9,9 @@ from pydantic import Field
 
 from ammeter.base.pages import PageRequest
 from ammeter.doors.http.call import Caller
+from ammeter.doors.http.records import Instant, PageRecord, Paging, page_record
 from ammeter.doors.http.strict import Body, CurrentCall, Record, StrictRoute
 from ammeter.doors.rest.errors import errors
-from ammeter.doors.rest.records import Instant, PageRecord, Paging, page_record
 from ammeter.engines.db.database import Tx
 from ammeter.features.orgs.fields import SecretName, SecretValue
 from ammeter.features.secrets.model import Secret

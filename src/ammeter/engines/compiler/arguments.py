@@ -7,17 +7,20 @@ names, types, enums, lengths and bounds. Formats and patterns are left to the AP
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from ammeter.base.text import did_you_mean
 from ammeter.engines.compiler.model import SCHEMA_PREFIX, Api, Json, Operation
-from ammeter.engines.compiler.typescript import object_parts
+from ammeter.engines.compiler.shapes import kinds, object_parts
 
 _MAX_PROBLEMS = 10
 _MAX_DEPTH = 40
 _NAMES = {str: "string", bool: "boolean", int: "integer", float: "number", dict: "object", list: "array"}
+_TEXT: Json = {"type": "string"}
+_BINARY: Json = {"type": "string", "format": "binary"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,11 +36,21 @@ def check_arguments(api: Api, operation: Operation, arguments: Any) -> tuple[Pro
     if not isinstance(arguments, dict):
         return (Problem(path="args", message=f"a method takes one object, not {_kind(arguments)}"),)
     known = expected(api, operation)
-    problems = list(_top(known, arguments))
-    for name, (schema, _) in known.items():
-        if name in arguments and arguments[name] is not None:
-            problems += _check(schema, arguments[name], f"args.{name}", api.schemas, 0)
+    check = _Check(api.schemas)
+    problems = list(_unknown(known, operation, arguments))
+    for name, (schema, required) in known.items():
+        value = arguments.get(name)
+        path = _step("args", name)
+        if value is not None:
+            problems += check.value(schema, value, path, 0)
+        elif required and (name not in arguments or check.value(schema, None, path, 0)):
+            problems.append(Problem(path=path, message="this argument is required"))
     return tuple(problems[:_MAX_PROBLEMS])
+
+
+def check_value(schema: Json, value: Any, schemas: Mapping[str, Json]) -> tuple[Problem, ...]:
+    """What is wrong with one value."""
+    return tuple(_Check(schemas).value(schema, value, "value", 0)[:_MAX_PROBLEMS])
 
 
 def expected(api: Api, operation: Operation) -> dict[str, tuple[Json, bool]]:
@@ -47,7 +60,7 @@ def expected(api: Api, operation: Operation) -> dict[str, tuple[Json, bool]]:
     if body is None:
         return known
     if body.args is None:
-        schema: Json = {} if body.kind in ("text", "binary") else body.schema
+        schema = _TEXT if body.kind == "text" else _BINARY if body.kind == "binary" else body.schema
         known[body.body_arg] = (schema, body.required)
         return known
     properties, required = object_parts(body.schema, api.schemas)
@@ -57,129 +70,191 @@ def expected(api: Api, operation: Operation) -> dict[str, tuple[Json, bool]]:
     return known
 
 
-def _top(known: Mapping[str, tuple[Json, bool]], arguments: dict[str, Any]) -> Iterator[Problem]:
+def _unknown(
+    known: Mapping[str, tuple[Json, bool]], operation: Operation, arguments: dict[str, Any]
+) -> Iterator[Problem]:
+    takes = f" It takes {', '.join(known)}." if len(known) <= 12 else ""
     for name in arguments:
-        if name not in known:
-            takes = f" It takes {', '.join(known)}." if known and len(known) <= 12 else ""
-            meant = did_you_mean(name, known) or takes
-            yield Problem(path=f"args.{name}", message=f"unknown argument.{meant or ' It takes none.'}")
-    for name, (_, required) in known.items():
-        if required and (name not in arguments or arguments[name] is None):
-            yield Problem(path=f"args.{name}", message="this argument is required")
+        if name in known:
+            continue
+        hint = did_you_mean(name, known) or (takes if known else " It takes none.")
+        if name in ("body", "requestBody", "data") and operation.body is not None and operation.body.args:
+            hint = " The fields of the body stand in the argument object itself."
+        yield Problem(path=_step("args", name), message=f"unknown argument.{hint}")
 
 
-def _check(schema: Json, value: Any, path: str, schemas: Mapping[str, Json], depth: int) -> list[Problem]:
-    if depth > _MAX_DEPTH:
-        return []
-    if "$ref" in schema:
-        target = schemas.get(str(schema["$ref"]).removeprefix(SCHEMA_PREFIX), {})
-        return _check(target, value, path, schemas, depth + 1)
-    if found := _combined(schema, value, path, schemas, depth):
+class _Check:
+    """One check of one value. A named schema is tried once at each place, so that schemas which refer to
+    each other many times over do not multiply."""
+
+    def __init__(self, schemas: Mapping[str, Json]) -> None:
+        self._schemas = schemas
+        self._tried: dict[tuple[str, str, bool], list[Problem]] = {}
+
+    def value(self, schema: Json, value: Any, path: str, depth: int, *, closed: bool = True) -> list[Problem]:
+        """`closed`: fields that the schema excludes are unknown; not so in a part of an `allOf`, where
+        descriptions often forget the other parts."""
+        if depth > _MAX_DEPTH:
+            return []
+        if "$ref" in schema:
+            return self._named(str(schema["$ref"]).removeprefix(SCHEMA_PREFIX), value, path, depth, closed)
+        if schema.get("not") == {}:
+            return [Problem(path=path, message="no value is allowed here")]
+        found = self._combined(schema, value, path, depth)
+        if found:
+            return found
+        if (wrong := _wrong_type(schema, value)) is not None:
+            return [Problem(path=path, message=wrong)]
+        if "const" in schema and not _same(value, schema["const"]):
+            told = f"this is always {_shown(schema['const'])}, not {_shown(value)}"
+            return [Problem(path=path, message=told)]
+        if "enum" in schema and not any(_same(value, choice) for choice in schema["enum"]):
+            return [Problem(path=path, message=_not_among(schema["enum"], value))]
+        found = _bounds(schema, value, path)
+        if isinstance(value, list):
+            found += self._items(schema, value, path, depth)
+        if isinstance(value, dict) and not _is_bytes(schema, value):
+            found += self._members(schema, value, path, depth, closed)
         return found
-    if (wrong := _wrong_type(schema, value)) is not None:
-        return [Problem(path=path, message=wrong)]
-    if "const" in schema and value != schema["const"]:
-        return [Problem(path=path, message=f"this is always {schema['const']!r}, not {_shown(value)}")]
-    if schema.get("enum") and value not in schema["enum"]:
-        return [Problem(path=path, message=_not_among(schema["enum"], value))]
-    if isinstance(value, str | list) or _is_number(value):
-        found += _bounds(schema, value, path)
-    if isinstance(value, list):
-        found += _items(schema, value, path, schemas, depth)
-    if isinstance(value, dict):
-        found += _members(schema, value, path, schemas, depth)
-    return found
+
+    def _named(self, name: str, value: Any, path: str, depth: int, closed: bool) -> list[Problem]:
+        place = (name, path, closed)
+        if place not in self._tried:
+            # While it is being tried it is taken to fit: what refers only to itself forbids nothing.
+            self._tried[place] = []
+            self._tried[place] = self.value(
+                self._schemas.get(name, {}), value, path, depth + 1, closed=closed
+            )
+        return self._tried[place]
+
+    def _combined(self, schema: Json, value: Any, path: str, depth: int) -> list[Problem]:
+        for word in ("oneOf", "anyOf"):
+            tried: list[list[Problem]] = []
+            for part in schema.get(word, ()):
+                tried.append(self.value(part, value, path, depth + 1))
+                if not tried[-1]:
+                    break
+            else:
+                if tried:
+                    return _nearest_choice(tried, path, schema.get("discriminator"))
+        found: list[Problem] = []
+        for part in schema.get("allOf", ()):
+            found += self.value(part, value, path, depth + 1, closed=False)
+        return list(dict.fromkeys(found))
+
+    def _items(self, schema: Json, value: list[Any], path: str, depth: int) -> list[Problem]:
+        found: list[Problem] = []
+        places = schema.get("prefixItems", ())
+        for i, item in enumerate(value):
+            part = places[i] if i < len(places) else schema.get("items", {})
+            if part:
+                found += self.value(part, item, f"{path}[{i}]", depth + 1)
+            if len(found) >= _MAX_PROBLEMS:
+                break
+        return found
+
+    def _members(
+        self, schema: Json, value: dict[str, Any], path: str, depth: int, closed: bool
+    ) -> list[Problem]:
+        properties = schema.get("properties", {})
+        found = [
+            Problem(path=_step(path, name), message="this is required")
+            for name in schema.get("required", ())
+            if name not in value and not properties.get(name, {}).get("readOnly")
+        ]
+        extra = schema.get("additionalProperties")
+        needed = schema.get("required", ())
+        for name, part in value.items():
+            here = _step(path, name)
+            if name in properties:
+                if part is not None or name in needed:
+                    found += self.value(properties[name], part, here, depth + 1)
+            elif extra is False and closed:
+                hint = did_you_mean(name, properties)
+                found.append(Problem(path=here, message=f"unknown field.{hint}"))
+            elif isinstance(extra, dict):
+                found += self.value(extra, part, here, depth + 1)
+            if len(found) >= _MAX_PROBLEMS:
+                break
+        return found
 
 
-def _combined(schema: Json, value: Any, path: str, schemas: Mapping[str, Json], depth: int) -> list[Problem]:
-    for word in ("oneOf", "anyOf"):
-        tried = [_check(part, value, path, schemas, depth + 1) for part in schema.get(word, ())]
-        if tried and all(tried):
-            return min(tried, key=len)[:3]
-    parts = schema.get("allOf", ())
-    return [problem for part in parts for problem in _check(part, value, path, schemas, depth + 1)]
+def _nearest_choice(tried: list[list[Problem]], path: str, told_by: Any) -> list[Problem]:
+    """What is wrong by the choice that was most likely meant."""
+    messages = [problem.message for problems in tried for problem in problems]
+    if all(" expected, not " in message for message in messages) and all(
+        problem.path == path for problems in tried for problem in problems
+    ):
+        wanted = dict.fromkeys(message.partition(" expected")[0] for message in messages)
+        _, _, got = messages[0].partition(" expected, ")
+        return [Problem(path=path, message=f"{' or '.join(wanted)} expected, {got}")]
+    mark = _step(path, str(told_by))
+    # A wrong type right here is further off than a fault inside.
+    nearest = min(tried, key=lambda found: (any(p.path in (mark, path) for p in found), len(found)))
+    return nearest[:3]
 
 
 def _wrong_type(schema: Json, value: Any) -> str | None:
-    kinds = schema.get("type")
-    if kinds is None:
+    words = kinds(schema)
+    if not words or any(_is(kind, value) for kind in words) or _is_bytes(schema, value):
         return None
-    kinds = kinds if isinstance(kinds, list) else [kinds]
-    if any(_is(kind, value) for kind in kinds):
-        return None
-    if schema.get("format") == "binary" and isinstance(value, dict) and "base64" in value:
-        return None
-    return f"{' or '.join(kinds)} expected, not {_kind(value)} {_shown(value)}"
+    what = "text or { base64 }" if schema.get("format") == "binary" else " or ".join(words)
+    told = _kind(value) if isinstance(value, dict | list | None) else f"{_kind(value)} {_shown(value)}"
+    return f"{what} expected, not {told}"
+
+
+def _is_bytes(schema: Json, value: Any) -> bool:
+    return (
+        schema.get("format") == "binary" and isinstance(value, dict) and isinstance(value.get("base64"), str)
+    )
 
 
 def _is(kind: str, value: Any) -> bool:
     if kind == "integer":
-        return _is_number(value) and float(value).is_integer()
+        return _is_number(value) and (isinstance(value, int) or value.is_integer())
     if kind == "number":
         return _is_number(value)
     checks = {"string": str, "boolean": bool, "object": dict, "array": list, "null": type(None)}
     return isinstance(value, checks.get(kind, object))
 
 
+def _same(value: Any, other: Any) -> bool:
+    """As JSON compares: true is not 1."""
+    return isinstance(value, bool) == isinstance(other, bool) and bool(value == other)
+
+
 def _not_among(choices: list[Any], value: Any) -> str:
-    shown = ", ".join(repr(choice) for choice in choices[:20]) + (", …" if len(choices) > 20 else "")
+    listed = ", ".join(map(_shown, choices[:20])) + (", …" if len(choices) > 20 else "")
     meant = did_you_mean(value, [c for c in choices if isinstance(c, str)]) if isinstance(value, str) else ""
-    return f"{_shown(value)} is none of {shown}.{meant}"
+    return f"{_shown(value)} is none of {listed}.{meant}"
 
 
 def _bounds(schema: Json, value: Any, path: str) -> list[Problem]:
-    size = len(value) if isinstance(value, str | list) else value
-    low, high, what = "minimum", "maximum", ""
     if isinstance(value, str):
-        low, high, what = "minLength", "maxLength", "characters"
+        low, high, what, size = "minLength", "maxLength", " characters", len(value)
     elif isinstance(value, list):
-        low, high, what = "minItems", "maxItems", "items"
-    found: list[Problem] = []
-    if _is_number(schema.get(low)) and size < schema[low]:
-        found.append(Problem(path=path, message=f"at least {schema[low]} {what}".rstrip() + f", not {size}"))
-    if _is_number(schema.get(high)) and size > schema[high]:
-        found.append(Problem(path=path, message=f"at most {schema[high]} {what}".rstrip() + f", not {size}"))
-    if not what and _is_number(schema.get("exclusiveMinimum")) and size <= schema["exclusiveMinimum"]:
-        found.append(Problem(path=path, message=f"more than {schema['exclusiveMinimum']}, not {size}"))
-    if not what and _is_number(schema.get("exclusiveMaximum")) and size >= schema["exclusiveMaximum"]:
-        found.append(Problem(path=path, message=f"less than {schema['exclusiveMaximum']}, not {size}"))
-    return found
+        low, high, what, size = "minItems", "maxItems", " items", len(value)
+    elif isinstance(value, dict):
+        low, high, what, size = "minProperties", "maxProperties", " fields", len(value)
+    elif _is_number(value):
+        low, high, what, size = "minimum", "maximum", "", value
+    else:
+        return []
+    told: list[str] = []
+    if low in schema and size < schema[low]:
+        told.append(f"at least {schema[low]}{what} expected, not {size}")
+    if high in schema and size > schema[high]:
+        told.append(f"at most {schema[high]}{what} expected, not {size}")
+    if not what and "exclusiveMinimum" in schema and size <= schema["exclusiveMinimum"]:
+        told.append(f"more than {schema['exclusiveMinimum']} expected, not {size}")
+    if not what and "exclusiveMaximum" in schema and size >= schema["exclusiveMaximum"]:
+        told.append(f"less than {schema['exclusiveMaximum']} expected, not {size}")
+    return [Problem(path=path, message=message) for message in told]
 
 
-def _items(
-    schema: Json, value: list[Any], path: str, schemas: Mapping[str, Json], depth: int
-) -> list[Problem]:
-    found: list[Problem] = []
-    for i, item in enumerate(value):
-        places = schema.get("prefixItems", ())
-        part = places[i] if i < len(places) else schema.get("items", {})
-        found += _check(part, item, f"{path}[{i}]", schemas, depth + 1)
-        if len(found) >= _MAX_PROBLEMS:
-            break
-    return found
-
-
-def _members(
-    schema: Json, value: dict[str, Any], path: str, schemas: Mapping[str, Json], depth: int
-) -> list[Problem]:
-    properties = schema.get("properties", {})
-    found = [
-        Problem(path=f"{path}.{name}", message="this is required")
-        for name in schema.get("required", ())
-        if name not in value and not properties.get(name, {}).get("readOnly")
-    ]
-    extra = schema.get("additionalProperties")
-    for name, part in value.items():
-        if name in properties:
-            if part is not None:
-                found += _check(properties[name], part, f"{path}.{name}", schemas, depth + 1)
-        elif extra is False:
-            found.append(
-                Problem(path=f"{path}.{name}", message=f"unknown field.{did_you_mean(name, properties)}")
-            )
-        elif isinstance(extra, dict):
-            found += _check(extra, part, f"{path}.{name}", schemas, depth + 1)
-    return found
+def _step(path: str, name: str) -> str:
+    name = name if len(name) <= 80 else name[:79] + "…"
+    return f"{path}.{name}" if name.isidentifier() else f"{path}[{json.dumps(name, ensure_ascii=False)}]"
 
 
 def _is_number(value: Any) -> bool:
@@ -191,5 +266,7 @@ def _kind(value: Any) -> str:
 
 
 def _shown(value: Any) -> str:
-    text = repr(value)
+    if isinstance(value, dict | list) and len(value) > 20:
+        return _kind(value)
+    text = json.dumps(value, ensure_ascii=False, default=str)
     return text if len(text) <= 60 else text[:57] + "…"

@@ -7,17 +7,20 @@ JSON, form, multipart, text, binary is taken, and the others are named in a find
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from ammeter.engines.compiler.findings import Findings, pointer
 from ammeter.engines.compiler.model import Body, BodyKind, Json, Response, ResponseKind
-from ammeter.engines.compiler.parameters import safe_key
+from ammeter.engines.compiler.parameters import free_key, safe_key
 from ammeter.engines.compiler.refs import Refs
 from ammeter.engines.compiler.schemas import Schemas
+from ammeter.engines.compiler.shapes import kinds, parts
 
 _ORDER: tuple[BodyKind, ...] = ("json", "form", "multipart", "text", "binary")
-_MAX_MERGED = 50
+_LINES_OF_JSON = ("ndjson", "jsonl", "jsonlines", "json-seq", "stream+json")
+# Words of a choice that only says which fields go together: the fields themselves stand beside it.
+_TOGETHER = {"required", "type", "title", "description"}
 
 
 def read_body(
@@ -34,7 +37,7 @@ def read_body(
     if not isinstance(content, dict) or not content:
         findings.warning("body_without_content", here, "The body has no media type; it is dropped.")
         return None
-    content_type = min(content, key=lambda kind: (_ORDER.index(body_kind(kind)), list(content).index(kind)))
+    content_type = _preferred(content)
     media = content[content_type] if isinstance(content[content_type], dict) else {}
     kind = body_kind(content_type)
     schema = schemas.read(media.get("schema"), here + pointer("content", content_type, "schema"))
@@ -53,7 +56,7 @@ def read_body(
         required=given.get("required") is True,
         schema=schema,
         args=None if names is None else _args(names, taken, where, findings),
-        body_arg="body" if "body" not in taken else "request_body",
+        body_arg="body" if "body" not in taken else free_key("request_body", taken),
         encoding=encoding if isinstance(encoding, dict) else {},
         description=str(given.get("description") or "").strip(),
         other_content_types=others,
@@ -62,6 +65,8 @@ def read_body(
 
 def body_kind(content_type: str) -> BodyKind:
     kind = content_type.partition(";")[0].strip().lower()
+    if kind.endswith(_LINES_OF_JSON):
+        return "text"
     if kind in ("*/*", "application/*", "") or kind.endswith(("/json", "+json")) or "json" in kind:
         return "json"
     if kind == "application/x-www-form-urlencoded":
@@ -78,23 +83,23 @@ def body_kind(content_type: str) -> BodyKind:
 def flat_properties(schema: Json, schemas: Schemas) -> list[str] | None:
     """The properties of a schema that is plainly one object; None where it is a choice or no object."""
     names: dict[str, None] = {}
-    todo: list[Json] = [schema]
-    seen: set[str] = set()
-    while todo and len(seen) < _MAX_MERGED:
-        part = todo.pop(0)
-        if "$ref" in part:
-            if part["$ref"] in seen:
-                continue
-            seen.add(part["$ref"])
-            todo.insert(0, schemas.find(part["$ref"]))
-            continue
-        if "anyOf" in part or "oneOf" in part or part.get("type", "object") != "object":
+    for part in parts(schema, schemas.find):
+        if any(_is_choice(part.get(word, ())) for word in ("anyOf", "oneOf")):
             return None
-        todo += part.get("allOf", ())
-        names.update(dict.fromkeys(part.get("properties", ())))
+        if [kind for kind in kinds(part) if kind != "null"] not in ([], ["object"]):
+            return None
         if part.get("additionalProperties") not in (None, False):
             return None
+        names.update(dict.fromkeys(part.get("properties", ())))
     return list(names) or None
+
+
+def _is_choice(alternatives: Sequence[Json]) -> bool:
+    return any(alternative.keys() - _TOGETHER for alternative in alternatives)
+
+
+def _preferred(content: Mapping[str, Any]) -> str:
+    return min(content, key=lambda content_type: _ORDER.index(body_kind(content_type)))
 
 
 def _args(names: list[str], taken: set[str], where: str, findings: Findings) -> Mapping[str, str]:
@@ -104,9 +109,7 @@ def _args(names: list[str], taken: set[str], where: str, findings: Findings) -> 
         arg = safe_key(name, where, findings)
         if arg in used:
             arg = f"body_{arg}"
-        number = 2
-        while arg in used:
-            arg, number = f"{arg}{number}", number + 1
+        arg = free_key(arg, used)
         used.add(arg)
         done[name] = arg
     return done
@@ -147,7 +150,7 @@ def _response(status: str, raw: dict[str, Any], where: str, schemas: Schemas) ->
             description=description,
             headers=headers,
         )
-    content_type = min(content, key=lambda kind: (_ORDER.index(body_kind(kind)), list(content).index(kind)))
+    content_type = _preferred(content)
     media = content[content_type] if isinstance(content[content_type], dict) else {}
     kind: ResponseKind = _RESPONSE_KINDS[body_kind(content_type)]
     schema = schemas.read(media.get("schema"), where + pointer("content", content_type, "schema"))

@@ -9,15 +9,18 @@ from __future__ import annotations
 import io
 import json
 import zipfile
+import zlib
 from dataclasses import dataclass
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from ammeter.engines.compiler.model import Api, Card, Finding
 
 FORMAT = 1
 MAX_ARTIFACT_BYTES = 8 * 1024 * 1024
+# JSON of descriptions packs about ten to one.
+_MAX_UNPACKED_BYTES = 256 * 1024 * 1024
 
 _api: TypeAdapter[Api] = TypeAdapter(Api)
 _cards: TypeAdapter[tuple[Card, ...]] = TypeAdapter(tuple[Card, ...])
@@ -88,6 +91,8 @@ def part_sizes(artifact: bytes) -> dict[str, int]:
 def unpack(artifact: bytes) -> Bundle:
     try:
         with zipfile.ZipFile(io.BytesIO(artifact)) as archive:
+            if sum(entry.file_size for entry in archive.infolist()) > _MAX_UNPACKED_BYTES:
+                raise DamagedBundle("The bundle would unpack to more than any bundle holds.")
             files = {name: archive.read(name) for name in archive.namelist()}
         facts = json.loads(files["bundle.json"])
         if facts["format"] != FORMAT:
@@ -105,7 +110,9 @@ def unpack(artifact: bytes) -> Bundle:
             openapi_hash=facts["openapiHash"],
             overlay_hash=facts["overlayHash"],
         )
-    except (zipfile.BadZipFile, KeyError, ValueError, ValidationError) as error:
+    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+        raise DamagedBundle(f"The bytes are no bundle: {type(error).__name__}.") from error
+    except (KeyError, TypeError, ValueError) as error:
         raise DamagedBundle(f"The bytes are no bundle: {type(error).__name__}.") from error
 
 

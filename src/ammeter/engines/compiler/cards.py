@@ -4,23 +4,35 @@ from __future__ import annotations
 
 import html
 import re
+from collections import deque
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from ammeter.engines.compiler.examples import example
 from ammeter.engines.compiler.model import SCHEMA_PREFIX, Api, Card, Json, Operation
-from ammeter.engines.compiler.typescript import comment, signature
+from ammeter.engines.compiler.shapes import target
+from ammeter.engines.compiler.text import comment
+from ammeter.engines.compiler.types_text import Names
+from ammeter.engines.compiler.typescript import signature
 
 _BODY_DEPTH = 3
 _ANSWER_DEPTH = 2
 _MAX_FIELDS = 400
 _MAX_ANSWER_FIELDS = 200
-_TAG = re.compile(r"<[^>]+>")
-_LINK = re.compile(r"\[([^\]]+)\]\([^)]*\)")
+_MAX_TEXT = 20_000
+# Each stops at the next opening sign, so that a text of nothing but those is read once, not squared.
+_TAG = re.compile(r"</?[A-Za-z!][^<>]*>")
+_LINK = re.compile(r"\[([^\[\]]+)\]\([^()]*\)")
 _ADDRESS = re.compile(r"https?://\S+")
 
 
-def make_card(api: Api, operation: Operation, client_name: str) -> Card:
+def make_cards(api: Api, client_name: str) -> tuple[Card, ...]:
+    names = Names(api.schemas)
+    return tuple(make_card(api, operation, client_name, names) for operation in api.operations)
+
+
+def make_card(api: Api, operation: Operation, client_name: str, names: Names | None = None) -> Card:
+    """`names`: those of the API's types, where many cards are made."""
     body = _Words(api.schemas, _MAX_FIELDS)
     if operation.body is not None:
         body.read(operation.body.schema, _BODY_DEPTH)
@@ -32,7 +44,7 @@ def make_card(api: Api, operation: Operation, client_name: str) -> Card:
         sdk_name=operation.sdk_name,
         method=operation.method,
         path=operation.path,
-        signature=signature(api, operation, client_name),
+        signature=signature(api, operation, client_name, names),
         summary=comment(plain(operation.summary) or _first_sentence(plain(operation.description)), 300),
         example=example(api, operation, client_name),
         deprecated=operation.deprecated,
@@ -49,7 +61,7 @@ def make_card(api: Api, operation: Operation, client_name: str) -> Card:
 
 def plain(text: str) -> str:
     """Text without markup."""
-    text = _ADDRESS.sub(" ", _LINK.sub(r"\1", text))
+    text = _ADDRESS.sub(" ", _LINK.sub(r"\1", text[:_MAX_TEXT]))
     return " ".join(html.unescape(_TAG.sub(" ", text)).replace("`", "").replace("*", "").split())
 
 
@@ -68,28 +80,27 @@ class _Words:
 
     def read(self, schema: Json, depth: int) -> None:
         level = [schema]
-        for _ in range(depth):
-            level = self._level(level)
-
-    def _level(self, todo: list[Json]) -> list[Json]:
-        deeper: list[Json] = []
         seen: set[str] = set()
-        todo = list(todo)
+        for _ in range(depth):
+            level = self._level(level, seen)
+
+    def _level(self, level: list[Json], seen: set[str]) -> list[Json]:
+        deeper: list[Json] = []
+        todo = deque(level)
         while todo:
-            part = todo.pop(0)
+            part = todo.popleft()
             if "$ref" in part:
                 name = str(part["$ref"]).removeprefix(SCHEMA_PREFIX)
                 if name not in seen:
                     seen.add(name)
                     self.types.setdefault(name)
-                    todo.insert(0, self.schemas.get(name, {}))
+                    todo.appendleft(self.schemas.get(name, {}))
                 continue
-            for word in ("allOf", "oneOf", "anyOf"):
-                todo += part.get(word, ())
-            if isinstance(part.get("items"), dict):
-                todo.append(part["items"])
-            if isinstance(part.get("additionalProperties"), dict):
-                todo.append(part["additionalProperties"])
+            for word in ("allOf", "oneOf", "anyOf", "prefixItems"):
+                todo.extend(part.get(word, ()))
+            for word in ("items", "additionalProperties"):
+                if isinstance(part.get(word), dict):
+                    todo.append(part[word])
             for name, inner in part.get("properties", {}).items():
                 if len(self.fields) >= self.limit:
                     return []
@@ -101,10 +112,9 @@ class _Words:
 def _enums(api: Api, operation: Operation) -> list[str]:
     found: dict[str, None] = {}
     for parameter in operation.parameters:
-        schema: Json = parameter.schema
-        for _ in range(5):
-            if "$ref" not in schema:
-                break
-            schema = api.schemas.get(str(schema["$ref"]).removeprefix(SCHEMA_PREFIX), {})
-        found.update(dict.fromkeys(value for value in schema.get("enum", ())[:20] if isinstance(value, str)))
+        schema = target(parameter.schema, api.schemas)
+        for part in (schema, target(schema.get("items", {}), api.schemas)):
+            found.update(
+                dict.fromkeys(value for value in part.get("enum", ())[:20] if isinstance(value, str))
+            )
     return list(found)

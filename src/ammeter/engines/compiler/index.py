@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from ammeter.engines.compiler.model import Api, Card
-from ammeter.engines.compiler.typescript import comment
+from ammeter.engines.compiler.text import comment
 
 BUDGET_TOKENS = 2_000
 _METHOD_ORDER = {"get": 0, "post": 1, "put": 2, "patch": 3, "delete": 4}
@@ -26,7 +26,7 @@ def sdk_index(api: Api, cards: Sequence[Card], client_name: str, *, budget: int 
     living = [card for card in cards if not card.deprecated] or list(cards)
     title = comment(f"{api.title} {api.version}".strip(), 120) or "The API"
     head = f"{title}: {len(cards)} operations on the global `{client_name}`."
-    for lines in (_signatures(living), _summaries(living), _names(living, client_name)):
+    for lines in (_signatures(living), _summaries(living, client_name), _names(living, client_name)):
         text = "\n".join([head, *lines])
         if tokens(text) <= budget:
             return text
@@ -40,11 +40,11 @@ def _signatures(cards: Sequence[Card]) -> list[str]:
     ]
 
 
-def _summaries(cards: Sequence[Card]) -> list[str]:
-    return [
-        f"{card.sdk_name}  // {comment(card.summary or f'{card.method.upper()} {card.path}', 80)}"
-        for card in cards
-    ]
+def _summaries(cards: Sequence[Card], client_name: str) -> list[str]:
+    def about(card: Card) -> str:
+        return comment(card.summary or f"{card.method.upper()} {card.path}", 80)
+
+    return [f"{client_name}.{card.sdk_name}  // {about(card)}" for card in cards]
 
 
 def _names(cards: Sequence[Card], client_name: str) -> list[str]:

@@ -12,7 +12,8 @@ from collections.abc import Callable
 from typing import Any
 
 MAX_PATTERN_CHARS = 500
-MAX_STATES = 2_000
+MAX_STATES = 500
+_MAX_SIZE = 2_000
 _MAX_REPEAT = 1_000
 
 _NEVER: tuple[Any, ...] = ("never",)
@@ -45,6 +46,7 @@ class Pattern:
         self._ids: dict[Node, int] = {self._start: 0}
         self._states: list[Node] = [self._start]
         self._good = [_nullable(self._start)]
+        self._sizes = [_size(self._start)]
         self._moves: dict[tuple[int, str], int] = {}
 
     def matches(self, text: str, charge: Callable[[int], None]) -> bool:
@@ -55,7 +57,7 @@ class Pattern:
                 return True
             following = moves.get((state, character))
             if following is None:
-                charge(MAX_PATTERN_CHARS)
+                charge(100 + 5 * self._sizes[state])
                 following = self._move(state, character)
             state = following
         return good[state]
@@ -68,6 +70,7 @@ class Pattern:
             self._ids[node] = len(self._ids)
             self._states.append(node)
             self._good.append(_nullable(node))
+            self._sizes.append(_size(node))
         # Every character has a move of its own, so a text of many different ones must not fill memory.
         if len(self._moves) > 100 * MAX_STATES:
             self._moves.clear()
@@ -99,6 +102,19 @@ def _repeat(node: Node, low: int, high: int | None) -> Node:
     if high == 0 or node == _EMPTY:
         return _EMPTY
     return node if (low, high) == (1, 1) else ("repeat", node, low, high)
+
+
+def _size(node: Node) -> int:
+    """How many parts the node has; one of too many is refused before it is derived further."""
+    waiting, size = [node], 0
+    while waiting:
+        here = waiting.pop()
+        size += 1
+        if size > _MAX_SIZE:
+            raise BadPattern("it is too complex")
+        inner = here[1] if here[0] == "either" else here[1:]
+        waiting += [part for part in inner if isinstance(part, tuple)]
+    return size
 
 
 def _nullable(node: Node) -> bool:

@@ -8,11 +8,13 @@ warning. Nothing is left out silently: operations in the document = operations o
 from __future__ import annotations
 
 import re
-from typing import Any, cast
+from collections import Counter
+from dataclasses import replace
+from typing import Any
 
 from ammeter.engines.compiler.bodies import read_body, read_responses
-from ammeter.engines.compiler.findings import Findings, pointer
-from ammeter.engines.compiler.model import Api, Method, Operation
+from ammeter.engines.compiler.findings import Findings, pointer, shown
+from ammeter.engines.compiler.model import Api, Level, Method, Operation
 from ammeter.engines.compiler.parameters import read_parameters
 from ammeter.engines.compiler.refs import Refs
 from ammeter.engines.compiler.schemas import Schemas
@@ -45,13 +47,28 @@ def read_api(document: dict[str, Any], findings: Findings) -> Api:
     )
 
 
+def extensions(document: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """Each operation's own object in the document, by the pointer that `read_api` gives the operation."""
+    refs = Refs(document, Findings())
+    paths = document.get("paths")
+    found: dict[str, dict[str, Any]] = {}
+    for path, given in paths.items() if isinstance(paths, dict) else ():
+        where = pointer("paths", path)
+        if (followed := refs.follow(given, where)) is None:
+            continue
+        item = _beside(followed[0], given)
+        for key in item:
+            if _method(key, item) and (raw := refs.follow(item[key], where)) is not None:
+                found[f"{where}/{key}"] = raw[0]
+    return found
+
+
 class _Reader:
     def __init__(self, document: dict[str, Any], refs: Refs, schemas: Schemas, findings: Findings) -> None:
         self._document = document
         self._refs = refs
         self.schemas = schemas
         self._findings = findings
-        self._ids: dict[str, str] = {}
 
     def operations(self) -> tuple[Operation, ...]:
         paths = self._document.get("paths")
@@ -71,35 +88,38 @@ class _Reader:
                 )
                 self._findings.error("too_many_operations", pointer("paths", path), message)
                 break
-        return tuple(found)
+        return _with_ids(found, self._findings)
 
     def _path(self, path: str, item: Any) -> list[Operation]:
         where = pointer("paths", path)
         followed = self._refs.follow(item, where)
         if followed is None:
             self._findings.error(
-                "bad_path_item", where, f"{path!r} is not an object; its operations are left out."
+                "bad_path_item", where, f"{path!r} cannot be read; its operations are left out."
             )
             return []
-        item, _ = followed
+        item = _beside(followed[0], item)
         found: list[Operation] = []
-        for method in item:
-            if method in METHODS:
-                operation = self._operation(cast(Method, method), path, item, f"{where}/{method}")
+        for key in item:
+            if (method := _method(key, item)) is not None:
+                operation = self._operation(method, path, item, item[key], f"{where}/{key}")
                 if operation is not None:
                     found.append(operation)
-            elif method not in _PLACE and not method.startswith("x-"):
-                self._findings.warning(
-                    "unknown_method", f"{where}/{method}", f"{method!r} is no method of HTTP here."
-                )
+            elif key not in _PLACE and not key.startswith("x-"):
+                told = f"{shown(key)} is no method that can be called; {path!r} keeps its others."
+                level: Level = "error" if isinstance(item[key], dict) else "warning"
+                self._findings.add(level, "unknown_method", where + pointer(key), told)
         return found
 
-    def _operation(self, method: Method, path: str, item: dict[str, Any], where: str) -> Operation | None:
+    def _operation(
+        self, method: Method, path: str, item: dict[str, Any], given: Any, where: str
+    ) -> Operation | None:
         label = f"{method.upper()} {path}"
-        raw = item[method]
-        if not isinstance(raw, dict):
+        followed = self._refs.follow(given, where)
+        if followed is None:
             self._findings.error("bad_operation", where, f"{label} is not an object; it is left out.")
             return None
+        raw, _ = followed
         path = self._template(path, where)
         parameters = read_parameters(raw, item, path, where, self._refs, self.schemas, self._findings)
         if parameters is None:
@@ -115,7 +135,7 @@ class _Reader:
             )
             return None
         return Operation(
-            id=self._operation_id(raw, method, path, where),
+            id=_text(raw.get("operationId")),
             method=method,
             path=path,
             pointer=where,
@@ -139,22 +159,6 @@ class _Reader:
             "path_without_slash", where, f"The path {path!r} should begin with a slash; one is added."
         )
         return "/" + path
-
-    def _operation_id(self, raw: dict[str, Any], method: str, path: str, where: str) -> str:
-        given = raw.get("operationId")
-        name = given.strip() if isinstance(given, str) else ""
-        if not name:
-            name = "_".join([method, *(word for word in _WORD.split(path) if word)])
-        elif name in self._ids:
-            first = self._ids[name]
-            message = f"The operationId {name!r} stands at {first} already; the path is added to this one."
-            self._findings.warning("duplicate_operation_id", where, message)
-            name = "_".join([name, method, *(word for word in _WORD.split(path) if word)])
-        unique, number = name, 2
-        while unique in self._ids:
-            unique, number = f"{name}_{number}", number + 1
-        self._ids[unique] = where
-        return unique
 
     def _security(self, raw: dict[str, Any]) -> tuple[tuple[str, ...], ...]:
         needed = raw.get("security", self._document.get("security"))
@@ -181,6 +185,39 @@ class _Reader:
                     "bad_server", f"{where}/servers/{i}", "A server needs a url; this one is left out."
                 )
         return tuple(urls)
+
+
+def _beside(target: dict[str, Any], given: dict[str, Any]) -> dict[str, Any]:
+    """A path's item: what stands beside a reference belongs to it as well."""
+    return {**target, **{key: value for key, value in given.items() if key != "$ref"}}
+
+
+def _method(key: str, item: dict[str, Any]) -> Method | None:
+    method = key.lower()
+    return method if method in METHODS and (key == method or method not in item) else None
+
+
+def _with_ids(operations: list[Operation], findings: Findings) -> tuple[Operation, ...]:
+    """Every operation with an id of its own. Of several that claim one, the shortest path keeps it: order
+    in the document plays no part."""
+    claimed = Counter(operation.id for operation in operations)
+    ids: dict[str, str] = {}
+    holders: dict[str, str] = {}
+    numbers: Counter[str] = Counter()
+    for operation in sorted(operations, key=lambda o: (not o.id, len(o.path), o.path, o.method)):
+        long = "_".join([operation.method, *(word for word in _WORD.split(operation.path) if word)])
+        name = operation.id or long
+        if operation.id and claimed[name] > 1 and name in holders:
+            told = f"The operationId {shown(name)} is also that of {holders[name]}; the path is added here."
+            findings.warning("duplicate_operation_id", operation.pointer, told)
+            name = f"{name}_{long}"
+        unique = name
+        while unique in holders:
+            numbers[name] += 1
+            unique = f"{name}_{numbers[name] + 1}"
+        holders[unique] = operation.pointer
+        ids[operation.pointer] = unique
+    return tuple(replace(operation, id=ids[operation.pointer]) for operation in operations)
 
 
 def _filled(server: dict[str, Any]) -> str:

@@ -26,8 +26,8 @@ from ammeter.engines.compiler.selection import (
 )
 
 MAX_ACTIONS = 1_000
-# Some seconds of looking at most: ten full passes over the largest descriptions we know.
-MAX_STEPS = 3_000_000
+# Some seconds at most: ten `$..name` over the largest descriptions we know.
+MAX_STEPS = 2_000_000
 # What an overlay may add, in characters and values; a description itself has 6 MB.
 MAX_ADDED = 12_000_000
 
@@ -97,6 +97,8 @@ def _check(overlay: Any, findings: Findings) -> int | None:
     else:
         _check_keys(info, _INFO_KEYS, "/info", broken)
         _check_strings(info, _INFO_KEYS, "/info", broken)
+        for name in (name for name in ("title", "version") if name not in info):
+            findings.warning("overlay_info_missing", "/info", f"'info' of an overlay should have a '{name}'.")
     _check_strings(overlay, ("extends",), "", broken)
     actions = overlay.get("actions")
     if not isinstance(actions, list) or not actions:

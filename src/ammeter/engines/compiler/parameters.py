@@ -7,9 +7,11 @@ cookie) gets its place as a suffix. A path parameter that nobody declared is tak
 from __future__ import annotations
 
 import re
+from collections.abc import Container
+from dataclasses import replace
 from typing import Any, cast, get_args
 
-from ammeter.engines.compiler.findings import Findings, pointer
+from ammeter.engines.compiler.findings import Findings, pointer, shown
 from ammeter.engines.compiler.model import Json, Location, Parameter
 from ammeter.engines.compiler.refs import Refs
 from ammeter.engines.compiler.schemas import Schemas
@@ -24,7 +26,9 @@ _STYLES: dict[Location, tuple[str, ...]] = {
 # OpenAPI says that parameters of these names are ignored: the client sets them.
 _IGNORED_HEADERS = {"accept", "content-type", "authorization"}
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
-UNSAFE_KEYS = {"__proto__": "proto", "constructor": "constructor_", "prototype": "prototype_"}
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+# In an object literal this one key sets the prototype instead of a property.
+_UNSAFE_KEYS = {"__proto__": "proto"}
 
 
 def read_parameters(
@@ -40,6 +44,8 @@ def read_parameters(
     found: dict[tuple[str, str], Parameter] = {}
     for holder, place in ((item, where.rpartition("/")[0]), (raw, where)):
         given = holder.get("parameters")
+        if given is not None and not isinstance(given, list):
+            findings.warning("bad_parameters", f"{place}/parameters", "Parameters are a list; these are not.")
         for i, part in enumerate(given if isinstance(given, list) else []):
             here = f"{place}/parameters/{i}"
             followed = refs.follow(part, here)
@@ -86,7 +92,7 @@ def _read(raw: dict[str, Any], where: str, schemas: Schemas, findings: Findings)
         findings.warning(
             "parameter_without_place",
             where,
-            f"The parameter {name!r} is in {location!r}, which is no place; it is dropped.",
+            f"The parameter {shown(name)} is in {shown(location)}, which is no place; it is dropped.",
         )
         return None
     location = cast(Location, location)
@@ -95,13 +101,16 @@ def _read(raw: dict[str, Any], where: str, schemas: Schemas, findings: Findings)
             "ignored_header_parameter", where, f"The header {name!r} is set by the client, not by scripts."
         )
         return None
+    if location in ("header", "cookie") and not _TOKEN.fullmatch(name):
+        findings.warning("bad_header_name", where, f"{shown(name)} cannot be the name of a {location}.")
+        return None
     content_type, schema = _schema(raw, where, schemas, findings)
     style = raw.get("style")
     if style is not None and style not in _STYLES[location]:
         findings.warning(
             "unknown_style",
             where,
-            f"{style!r} is no style for a {location} parameter; the usual one is taken.",
+            f"{shown(style)} is no style for a {location} parameter; the usual one is taken.",
         )
         style = None
     style = style or _STYLES[location][0]
@@ -156,26 +165,23 @@ def _with_args(parameters: list[Parameter], where: str, findings: Findings) -> t
         arg = safe_key(parameter.name, where, findings)
         if arg in taken:
             arg = f"{arg}_{parameter.location}"
-        number = 2
-        while arg in taken:
-            arg, number = f"{arg}{number}", number + 1
+        arg = free_key(arg, taken)
         taken.add(arg)
-        done.append(_renamed(parameter, arg))
+        done.append(replace(parameter, arg=arg))
     return tuple(done)
-
-
-def _renamed(parameter: Parameter, arg: str) -> Parameter:
-    if parameter.arg == arg:
-        return parameter
-    from dataclasses import replace
-
-    return replace(parameter, arg=arg)
 
 
 def safe_key(name: str, where: str, findings: Findings) -> str:
     """A key that means itself in a JavaScript object."""
-    if name in UNSAFE_KEYS:
-        safe = UNSAFE_KEYS[name]
+    if name in _UNSAFE_KEYS:
+        safe = _UNSAFE_KEYS[name]
         findings.warning("unsafe_name", where, f"{name!r} cannot be a key in a script; it is {safe!r} there.")
         return safe
     return name
+
+
+def free_key(name: str, taken: Container[str]) -> str:
+    free, number = name, 2
+    while free in taken:
+        free, number = f"{name}{number}", number + 1
+    return free

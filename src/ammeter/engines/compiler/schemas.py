@@ -24,6 +24,7 @@ _SLIPS = {
     **{"list": "array", "dict": "object", "map": "object", "file": "string", "uri": "string"},
 }
 _COUNTS = ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties")
+_WORDS = ("title", "pattern")
 _FLAGS = ("uniqueItems", "readOnly", "writeOnly", "deprecated")
 _NAME = re.compile(r"[^A-Za-z0-9_]+")
 

@@ -21,6 +21,8 @@ from jsonpath.selectors import Filter
 from ammeter.engines.compiler.iregexp import BadPattern, Pattern
 
 MAX_QUERY_CHARS = 2_000
+# Passing over a value costs a small part of making it a node of the answer.
+_LOOKED_AT_PER_STEP = 16
 
 
 class BudgetSpent(Exception):
@@ -47,14 +49,14 @@ class TreeObject(dict[str, Any]):
     __slots__ = ("budget",)
 
     budget: Budget
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def items(self) -> ItemsView[str, Any]:  # type: ignore[override]
-        self.budget.charge(1 + len(self))
-        return super().items()  # type: ignore[return-value]
+        self.budget.charge(1 + len(self) // _LOOKED_AT_PER_STEP)
+        return super().items()
 
     def __eq__(self, other: object) -> bool:
-        self.budget.charge(1 + len(self))
+        self.budget.charge(1 + len(self) // _LOOKED_AT_PER_STEP)
         return super().__eq__(other)
 
 
@@ -64,19 +66,19 @@ class TreeArray(list[Any]):
     __slots__ = ("budget",)
 
     budget: Budget
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def __iter__(self) -> Iterator[Any]:
-        self.budget.charge(1 + len(self))
+        self.budget.charge(1 + len(self) // _LOOKED_AT_PER_STEP)
         return super().__iter__()
 
     def __getitem__(self, key: Any) -> Any:
         if isinstance(key, slice):
-            self.budget.charge(1 + len(self))
+            self.budget.charge(1 + len(self) // _LOOKED_AT_PER_STEP)
         return super().__getitem__(key)
 
     def __eq__(self, other: object) -> bool:
-        self.budget.charge(1 + len(self))
+        self.budget.charge(1 + len(self) // _LOOKED_AT_PER_STEP)
         return super().__eq__(other)
 
 
@@ -91,10 +93,13 @@ class Selected:
 class _Node(JSONPathMatch):
     """A match without its path as text: with long keys those would be the largest cost of all."""
 
-    __slots__ = ()
+    __slots__ = ("budget",)
+
+    budget: Budget
 
     def new_child(self, obj: object, key: int | str) -> _Node:
-        return _Node(
+        self.budget.charge(1)
+        child = _Node(
             filter_context=self.filter_context(),
             obj=obj,
             parent=self,
@@ -102,6 +107,8 @@ class _Node(JSONPathMatch):
             path="",
             root=self.root,
         )
+        child.budget = self.budget
+        return child
 
 
 class _Regexp(FilterFunction):
@@ -128,48 +135,55 @@ class _Path(jsonpath.JSONPath):
     """A query that visits descendants in a loop and makes slim nodes; the library's own way costs more
     the deeper a document is."""
 
+    budget: Budget
+
     def finditer(self, data: Any, *, filter_context: Any = None) -> Any:
-        nodes: Any = [
-            _Node(filter_context=filter_context or {}, obj=data, parent=None, path="", parts=(), root=data)
-        ]
+        root = _Node(filter_context=filter_context or {}, obj=data, parent=None, path="", parts=(), root=data)
+        root.budget = self.budget
+        nodes: Any = [root]
         for segment in self.segments:
+            # The library takes a string for an array of characters; the RFC does not.
+            nodes = (node for node in nodes if isinstance(node.obj, dict | list))
             if isinstance(segment, JSONPathRecursiveDescentSegment):
-                nodes = _descended(segment, nodes)
+                nodes = _descended(segment, nodes, self.budget)
             else:
                 nodes = segment.resolve(nodes)
         return nodes
 
 
-def _descended(segment: JSONPathRecursiveDescentSegment, nodes: Any) -> Iterator[Any]:
+def _descended(segment: JSONPathRecursiveDescentSegment, nodes: Any, budget: Budget) -> Iterator[Any]:
     for node in nodes:
         waiting = [node]
         while waiting:
             here = waiting.pop()
+            budget.charge(len(segment.selectors))
             for selector in segment.selectors:
                 yield from selector.resolve(here)
             waiting += reversed([here.new_child(inner, key) for key, inner in _containers(here.obj)])
 
 
 def _containers(value: Any) -> Iterator[tuple[Any, Any]]:
-    pairs = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    pairs = value.items() if isinstance(value, dict) else enumerate(value)
     return ((key, inner) for key, inner in pairs if isinstance(inner, dict | list))
 
 
-def _slim(path: jsonpath.JSONPath) -> _Path:
+def _slim(path: jsonpath.JSONPath, budget: Budget) -> _Path:
     """The same query, and the queries within its filters, as ours."""
     for segment in path.segments:
         for selector in segment.selectors:
             if isinstance(selector, Filter):
-                _slim_within(selector.expression)
-    return _Path(env=path.env, segments=path.segments)
+                _slim_within(selector.expression, budget)
+    slim = _Path(env=path.env, segments=path.segments)
+    slim.budget = budget
+    return slim
 
 
-def _slim_within(expression: BaseExpression) -> None:
+def _slim_within(expression: BaseExpression, budget: Budget) -> None:
     if isinstance(expression, FilterQuery):
-        expression.path = _slim(expression.path)
+        expression.path = _slim(expression.path, budget)
         return
     for inner in expression.children():
-        _slim_within(inner)
+        _slim_within(inner, budget)
 
 
 def select(document: TreeObject, query: str, budget: Budget) -> list[Selected]:
@@ -183,7 +197,7 @@ def select(document: TreeObject, query: str, budget: Budget) -> list[Selected]:
         compiled = environment.compile(query)
         if not isinstance(compiled, jsonpath.JSONPath):
             raise BadQuery("unions of queries are not part of RFC 9535")
-        return _each_once(_slim(compiled).finditer(document), budget)
+        return _each_once(_slim(compiled, budget).finditer(document), budget)
     except BadPattern as error:
         raise BadQuery(f"a pattern cannot be used: {error}") from None
     except jsonpath.JSONPathError as error:

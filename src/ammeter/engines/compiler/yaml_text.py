@@ -52,11 +52,11 @@ def parse_yaml(text: str, findings: Findings, *, max_depth: int, max_nodes: int)
     except yaml.YAMLError as error:
         repaired = _TABBED_BLANK.sub("", _CONTROL.sub("\ufffd", text))
         if repaired == text:
-            raise Refused("yaml_syntax", "", _told(error)) from None
+            raise Refused("yaml_syntax", "", _told(error, text)) from None
     try:
         value = _Reader(repaired, Findings(), max_depth, max_nodes).told_to(findings)
     except yaml.YAMLError as error:
-        raise Refused("yaml_syntax", "", _told(error)) from None
+        raise Refused("yaml_syntax", "", _told(error, text)) from None
     message = "Control characters, or tabs on blank lines, are not valid in YAML; they were replaced."
     findings.warning("text_repaired", "", message)
     return value
@@ -255,12 +255,16 @@ class _Reader:
 _SCALAR_TAGS = frozenset({"str", "int", "float", "bool", "null", "timestamp", "binary", "merge"})
 
 
-def _told(error: yaml.YAMLError) -> str:
+def _told(error: yaml.YAMLError, text: str) -> str:
     mark = getattr(error, "problem_mark", None)
     problem = str(getattr(error, "problem", None) or getattr(error, "reason", None) or "it cannot be read")
     place = f"Line {mark.line + 1}, column {mark.column + 1}: " if mark is not None else ""
-    if "cannot start any token" in problem and "\\t" in repr(problem):
-        problem = "a tab stands where only spaces may indent"
+    if "cannot start any token" in problem and mark is not None:
+        line = text.split("\n", mark.line + 1)[mark.line]
+        character = line[mark.column : mark.column + 1]
+        problem = (
+            "a tab indents; only spaces may" if character == "\t" else f"{character!r} must be quoted here"
+        )
     if "control characters" in problem or "special characters" in problem:
         problem = "a control character stands in the text; it may be binary data"
     return f"{place}the text is not valid YAML: {problem[:300]}."

@@ -142,9 +142,12 @@ class Lines:
             column = max(column - self._prefix, 1)
         return Position(line=line, column=column) if line <= len(self._text) else None
 
-    def first(self, stack: str) -> Position | None:
-        for found in _FRAME.finditer(stack):
-            if position := self.position(int(found[1]), int(found[2])):
+    def first(self, stack: str, error_name: str) -> Position | None:
+        """Where it was thrown: not inside the constructor of the error's own class."""
+        frames = stack.splitlines()
+        thrown = [frame for frame in frames if not frame.lstrip().startswith(f"at {error_name} ")]
+        for found in map(_FRAME.search, thrown or frames):
+            if found and (position := self.position(int(found[1]), int(found[2]))):
                 return position
         return None
 

@@ -19,7 +19,7 @@ from ammeter.engines.sandbox.guest import FRAME, FRAME_BYTES, PAGE_BYTES, GuestU
 
 INPUT_BYTES = 64 << 10
 _PAGE = 4096
-_BOOT_FUEL = 20_000_000_000
+_BOOT_FUEL = 4_000_000_000
 _BOOT_MEMORY_BYTES = 192 << 20
 # The engine counts its stack on the 1 MiB that the binary reserves; half of it stays free for errors.
 _STACK_BYTES = 512 << 10

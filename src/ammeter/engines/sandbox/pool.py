@@ -93,6 +93,9 @@ class Pool:
     def hardening(self) -> Mapping[str, Json]:
         return self._links[0].report if self._links else {}
 
+    def worker_pids(self) -> list[int]:
+        return [link.pid for link in self._links if not link.is_lost]
+
     async def run(self, script: Script, host: Host) -> Outcome:
         if len(script.code.encode("utf-8", "replace")) > script.limits.script_bytes:
             limit = script.limits.script_bytes

@@ -117,6 +117,8 @@ class Run:
         self._cpu_us = cpu_us
         try:
             messages = json.loads(content)
+            if not isinstance(messages, list):
+                raise _Forged
             for message in messages:
                 self._take(message, len(content))
         except RecursionError:
@@ -214,7 +216,7 @@ class Run:
             self._end(MemoryExceeded(**self._so_far()))
             return
         lines = self._lines(self._source_map)
-        self._end(self._script_error(name, message, lines.first(stack), lines.stack(stack)))
+        self._end(self._script_error(name, message, lines.first(stack, name), lines.stack(stack)))
 
     def _script_error(self, name: str, message: str, at: Position | None, stack: str) -> ScriptError:
         return ScriptError(

@@ -7,6 +7,7 @@ used again. What a guest says is passed on unread. The host's calls, clocks and 
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import json
 import select
@@ -168,7 +169,11 @@ class Worker:
         source = self._parsed(number, text, loaded.client_name)
         if source is None:
             return
-        instance = loaded.spares.popleft() if loaded.spares else Instance(loaded.image)
+        try:
+            instance = loaded.spares.popleft() if loaded.spares else Instance(loaded.image)
+        except wasmtime.WasmtimeError:
+            self._stop(number, "full", "the worker has no memory left for another script")
+            return
         instance.limit(memory_bytes=memory_bytes, fuel=_FUEL)
         running = _Running(instance=instance, cpu_limit_us=cpu_ms * 1000, answer_bytes=answer_bytes)
         running.cpu_us = (time.thread_time_ns() - began) // 1000
@@ -256,7 +261,9 @@ class Worker:
 
     def _refill(self) -> None:
         if loaded := self._lacking():
-            loaded.spares.append(Instance(loaded.image))
+            # Where memory is short, the script that needs the instance is told so.
+            with contextlib.suppress(wasmtime.WasmtimeError):
+                loaded.spares.append(Instance(loaded.image))
 
     def _send(self, number: int, kind: ToPool, payload: bytes = b"") -> None:
         self._out += wire.frame(number, kind, payload)

@@ -34,7 +34,6 @@ _CALL = re.compile(r"\s*(?:await\s+)?(?:client\.)?([\w.\-/]+)\s*(?:\(.*\)?)?;?\s
 class Ranked:
     scores: Floats
     cosine: Floats
-    lexical: Floats
     meanings: Meanings
     certain: bool
     """The query names an operation or a path of this API."""
@@ -68,7 +67,6 @@ class Ranker:
         return Ranked(
             scores=np.round(scores, 5),
             cosine=whole.cosine,
-            lexical=whole.lexical,
             meanings=meanings,
             certain=certain,
         )
@@ -79,9 +77,7 @@ class Ranker:
         names = lexical.whole_name_words
         is_field = names > 0 and len(content_words(words(text))) <= max(names + 1, 3)
         share = weights.LEXICAL_SHARE_FOR_A_FIELD if is_field else weights.LEXICAL_SHARE
-        return _Blend(
-            scores=share * lexical.scores + (1 - share) * cosine, cosine=cosine, lexical=lexical.scores
-        )
+        return _Blend(scores=share * lexical.scores + (1 - share) * cosine, cosine=cosine)
 
     def _add_certain(self, query: str, scores: Floats) -> bool:
         certain = False
@@ -98,7 +94,6 @@ class Ranker:
 class _Blend:
     scores: Floats
     cosine: Floats
-    lexical: Floats
 
 
 def called_name(query: str) -> str:

@@ -73,6 +73,7 @@ LEXICAL_SHARE_FOR_A_FIELD = 0.95
 """A vector knows nothing of field names: alone it finds 13 % of them among its first five."""
 CLAUSE_SHARE = 0.5
 
+# What is certain stands above any sum of the above, and its kinds in this order.
 EXACT_NAME = 2.0
 PATH_WHOLE = 2.0
 PATH_SEGMENT = 0.05
@@ -82,3 +83,5 @@ PATH_TAIL_FILLED = 1.2
 PATH_METHOD = 0.5
 
 DEPRECATED = 0.1
+"""Of 159 deprecated operations with a living twin, the twin is first for 94 %, for 79 % without this; with
+more, deprecated operations that have no twin begin to be lost."""

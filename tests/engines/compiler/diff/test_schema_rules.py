@@ -164,7 +164,7 @@ def test_a_format_that_every_number_has_is_no_change(name: str) -> None:
 def test_a_message_says_from_what_to_what_and_what_to_do() -> None:
     old, new = {"type": "integer", "maximum": 100}, {"type": "integer", "maximum": 50}
     (change,) = compared(placed("request-parameter", old), placed("request-parameter", new))
-    assert change.message == "The largest value of argument `p` went from 100 to 50; stay within 50."
+    assert change.message == "The largest value of argument `p` went from 100 to 50; stay at or below 50."
 
 
 def test_braces_in_a_description_do_not_disturb_a_message() -> None:

@@ -329,7 +329,8 @@ BOUND_KINDS = {
 def _bounds() -> Iterator[SchemaRule]:
     for kind, noun in _NOUNS.items():
         tighter, looser = ("decreased", "increased") if "max" in kind else ("increased", "decreased")
-        keep = error("stay within {new}")
+        side = "below" if "max" in kind else "above"
+        keep = error(f"stay {'' if 'exclusive' in kind else 'at or '}{side} {{new}}")
         yield rule(f"{kind}-{tighter}", "The bound is tighter.", f"{noun} went {_FROM_TO}", keep, info())
         yield rule(
             f"{kind}-set", "There is a bound where there was none.", f"{noun} is now {{new}}", keep, info()
