@@ -10,6 +10,7 @@ run:
 test:
 	@scripts/setup dev
 	@scripts/install-postgres
+	@scripts/install-test-tools
 	@node=$$(scripts/install-node) && PATH="$${node:+$$node:}$$PATH" .venv/bin/pytest -n 3 --dist worksteal $(ARGS)
 
 lint:

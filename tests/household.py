@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,11 +20,14 @@ from ammeter.settings import Settings
 from ammeter.wiring import House, open_house
 
 API = "/api/service/v1"
+# Compiled sandbox modules, made once for all tests of this user: seconds of work each.
+CACHE = Path(tempfile.gettempdir()) / f"ammeter-tests-{os.getuid()}"
 OPERATOR = Actor(kind="operator", name="tests", role=Role.owner, origin="tests")
 
 
 def make_settings(database_url: str, data_dir: Path, **more: Any) -> Settings:
-    return Settings(database_url=SecretStr(database_url), data_dir=data_dir, **more)
+    given = {"cache_dir": CACHE} | more
+    return Settings(database_url=SecretStr(database_url), data_dir=data_dir, **given)
 
 
 @contextmanager

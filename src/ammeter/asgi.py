@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
 from starlette.routing import Mount, Router
@@ -13,6 +15,7 @@ from ammeter.doors.http.hosts import AllowedHosts
 from ammeter.doors.http.metrics import HttpMetrics
 from ammeter.doors.probes import probe_routes
 from ammeter.doors.rest.app import API_BASE, rest_app
+from ammeter.doors.uploads import MAX_UPLOAD_BYTES, UPLOAD_PATH, UPLOADS_BASE, uploads_app
 from ammeter.wiring import House
 
 
@@ -30,13 +33,20 @@ class WebApp:
 def build_app(house: House) -> WebApp:
     settings = house.settings
     metrics = HttpMetrics()
-    routes = [Mount(API_BASE, rest_app(house)), *probe_routes(house, metrics, lambda: edge.is_stopping)]
+
+    @asynccontextmanager
+    async def lifespan(_: object) -> AsyncIterator[None]:
+        yield
+        await house.stop()
+
+    doors = [Mount(API_BASE, rest_app(house)), Mount(UPLOADS_BASE, uploads_app(house))]
+    routes = [*doors, *probe_routes(house, metrics, lambda: edge.is_stopping)]
     edge = Edge(
-        Router(routes, redirect_slashes=False, default=_nowhere),
+        Router(routes, redirect_slashes=False, default=_nowhere, lifespan=lifespan),
         hosts=AllowedHosts(settings.allowed_hosts, public_url=settings.public_url),
         metrics=metrics,
         body_timeout_s=settings.body_timeout_s,
-        body_limits={},
+        body_limits={UPLOADS_BASE + UPLOAD_PATH: MAX_UPLOAD_BYTES},
     )
     return WebApp(app=edge, edge=edge)
 

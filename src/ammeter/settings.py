@@ -35,6 +35,11 @@ class Settings(BaseSettings):
     data_dir: Path = Field(
         Path(".ammeter"), description="Folder for the SQLite file, objects and the sealing key."
     )
+    cache_dir: Path | None = Field(
+        None,
+        description="Folder for what can be made again, such as compiled sandbox modules;"
+        " empty: in the data folder.",
+    )
     database_url: SecretStr = Field(
         SecretStr(""),
         description="`sqlite:///path` or `postgresql://user:password@host/name`;"
@@ -135,6 +140,10 @@ class Settings(BaseSettings):
         if value and not _is_origin(value):
             raise ValueError("must be http://host[:port] or https://host[:port] and nothing more")
         return value.rstrip("/")
+
+    @property
+    def cache(self) -> Path:
+        return (self.cache_dir or self.data_dir / "cache").absolute()
 
     @property
     def database(self) -> str:

@@ -17,6 +17,9 @@ from ammeter.engines.db.database import Database
 from ammeter.engines.db.migrate import migrate
 from ammeter.engines.jobs.choose import make_jobs
 from ammeter.engines.jobs.port import Handler, Jobs
+from ammeter.engines.sandbox.lazy import LazySandbox
+from ammeter.engines.sandbox.pool import PoolOptions
+from ammeter.features.bundles.build import Builder
 from ammeter.features.orgs.keys import LastUsed
 from ammeter.features.secrets.sealing import open_key_ring
 from ammeter.features.secrets.service import Secrets
@@ -37,6 +40,13 @@ class House:
     buckets: Buckets
     api_policy: Policy
     last_used: LastUsed
+    sandbox: LazySandbox
+    builder: Builder
+
+    async def stop(self) -> None:
+        """End what runs beside the event loop: the compiling process and the sandbox's workers."""
+        self.builder.close()
+        await self.sandbox.stop()
 
     def close(self) -> None:
         try:
@@ -56,6 +66,7 @@ def open_house(settings: Settings) -> House:
         db.close()
         raise
     jobs = make_jobs(db)
+    sandbox = LazySandbox(PoolOptions(cache=settings.cache / "sandbox"))
     return House(
         settings=settings,
         db=db,
@@ -69,6 +80,8 @@ def open_house(settings: Settings) -> House:
         buckets=Buckets(db),
         api_policy=Policy(name="api", burst=settings.rate_api_burst, per_second=settings.rate_api_per_second),
         last_used=LastUsed(db),
+        sandbox=sandbox,
+        builder=Builder(sandbox.open),
     )
 
 

@@ -13,8 +13,9 @@ PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
 
 _HEAD = """# Settings
 
-Every setting comes from the environment. A wrong value, or a name that is nearly one of these, stops the start with one
-line. `ammeter serve` also takes `--host` and `--port`. This page is written from the code, and a test holds it there.
+Every setting comes from the environment. A wrong value, or a name that is nearly one of these, stops the
+start with one line. `ammeter serve` also takes `--host` and `--port`. This page is written from the code,
+and a test holds it there.
 
 | variable | default | meaning |
 |---|---|---|
@@ -31,7 +32,7 @@ def settings_page() -> str:
 
 def _shown(value: Any) -> str:
     plain = value.get_secret_value() if isinstance(value, SecretStr) else value
-    if plain in ("", ()):
+    if plain in ("", (), None):
         return "empty"
     return f"`{str(plain).lower() if isinstance(plain, bool) else plain}`"
 

@@ -74,7 +74,7 @@ def test_no_file_is_called(word: str) -> None:
 
 def test_no_file_holds_a_registry_address_or_a_path_of_one_machine() -> None:
     listed = subprocess.run(
-        ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True
+        ["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True, check=True
     )
     told = re.compile(rb"pypi\.org|pythonhosted|npmjs\.org|deb\.debian|/root/|/work/")
     tellers = [

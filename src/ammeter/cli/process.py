@@ -100,7 +100,7 @@ def _server_config(house: House, web: WebApp) -> uvicorn.Config:
     return uvicorn.Config(
         web,
         http="httptools",
-        lifespan="off",
+        lifespan="on",
         log_config=None,
         access_log=False,
         server_header=False,

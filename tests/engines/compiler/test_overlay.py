@@ -91,7 +91,7 @@ def test_filters_and_functions_of_the_rfc_select() -> None:
     made = applied(
         {"target": "$.paths.*[?@.deprecated == true]", "update": {"x-old": True}},
         {"target": "$.paths[?search(@.get.operationId, '^list[B-Z]')]", "update": {"x-found": 1}},
-        {"target": "$.paths.*[?count(@.tags[*]) == 0]", "update": {"x-untagged": True}},
+        {"target": "$.paths.*[?@.tags && count(@.tags[*]) == 0]", "update": {"x-untagged": True}},
     )
     assert made["paths"]["/a"]["get"]["x-old"] is True
     assert made["paths"]["/b"]["x-found"] == 1
@@ -237,8 +237,8 @@ def test_extensions_and_a_version_that_is_a_number_are_taken() -> None:
 def test_an_overlay_that_asks_for_too_much_work_is_stopped(action: dict[str, Any]) -> None:
     big = {f"k{i}": {"a": {"b": {"c": {"d": {"e": [1, 2]}}}}} for i in range(8_000)}
     started = time.process_time()
-    made, findings = apply_overlay({"big": big}, overlay(action))
-    assert time.process_time() - started < 30
+    made, findings = apply_overlay({"big": big}, overlay(action), max_steps=150_000)
+    assert time.process_time() - started < 5
     assert made is None or [f.code for f in findings] == ["overlay_no_match"]
 
 

@@ -120,11 +120,11 @@ def test_form_fields_become_one_schema_and_a_file_makes_it_multipart() -> None:
 
 def test_shared_body_and_form_parameters_reach_the_operations_that_refer_to_them() -> None:
     shared = {
-        "Body~1x": {"name": "b", "in": "body", "schema": {"$ref": "#/definitions/D"}},
+        "Body/x": {"name": "b", "in": "body", "schema": {"$ref": "#/definitions/D"}},
+        "My Body": {"name": "b", "in": "body", "schema": {"type": "string"}},
         "Field": {"name": "f", "in": "formData", "type": "string"},
         "Page": {"name": "page", "in": "query", "type": "integer"},
     }
-    shared["Body/x"] = shared.pop("Body~1x")
     parts: dict[str, Any] = {"parameters": shared, "definitions": {"D": {"type": "object"}}}
     body, page, field = ({"$ref": f"#/parameters/{name}"} for name in ("Body~1x", "Page", "Field"))
     found = operation({"parameters": [page, body]}, **parts)
@@ -132,8 +132,8 @@ def test_shared_body_and_form_parameters_reach_the_operations_that_refer_to_them
     assert found["requestBody"] == {"$ref": "#/components/requestBodies/Body~1x"}
     found = operation({"parameters": [body], "consumes": ["text/csv"]}, **parts)
     assert found["requestBody"]["content"] == {"text/csv": {"schema": {"$ref": "#/components/schemas/D"}}}
-    found = operation({"parameters": [{"$ref": "#/parameters/Body%2Fx"}]}, **parts)
-    assert "requestBody" not in found or found["requestBody"]
+    found = operation({"parameters": [{"$ref": "#/parameters/My%20Body"}]}, **parts)
+    assert found["requestBody"] == {"$ref": "#/components/requestBodies/My%20Body"}
     found = operation({"parameters": [field]}, **parts)
     assert found["requestBody"]["content"]["application/x-www-form-urlencoded"]["schema"]["properties"] == {
         "f": {"type": "string"}

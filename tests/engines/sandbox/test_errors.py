@@ -26,6 +26,8 @@ from tests.engines.sandbox.parts import Answering, Opened
             "x",
             3,
         ),
+        ("queueMicrotask(() => {\n  throw new Error('micro') });\nawait client.slow(1)", "Error", "micro", 2),
+        ("setTimeout(() => {\n  throw new Error('timer') }, 1);\nawait client.slow(1)", "Error", "timer", 2),
         ("\nawait Promise.any([Promise.reject(1)])", "AggregateError", "", 2),
     ],
 )

@@ -33,10 +33,10 @@ def make_cards(api: Api, client_name: str) -> tuple[Card, ...]:
 
 def make_card(api: Api, operation: Operation, client_name: str, names: Names | None = None) -> Card:
     """`names`: those of the API's types, where many cards are made."""
-    body = _Words(api.schemas, _MAX_FIELDS)
+    body = _Words(api.schemas, _MAX_FIELDS, with_texts=True)
     if operation.body is not None:
         body.read(operation.body.schema, _BODY_DEPTH)
-    answer = _Words(api.schemas, _MAX_ANSWER_FIELDS)
+    answer = _Words(api.schemas, _MAX_ANSWER_FIELDS, with_texts=False)
     if operation.success is not None and operation.success.schema is not None:
         answer.read(operation.success.schema, _ANSWER_DEPTH)
     return Card(
@@ -75,6 +75,7 @@ class _Words:
 
     schemas: Mapping[str, Json]
     limit: int
+    with_texts: bool
     fields: dict[str, str] = field(default_factory=dict)
     types: dict[str, None] = field(default_factory=dict)
 
@@ -104,7 +105,9 @@ class _Words:
             for name, inner in part.get("properties", {}).items():
                 if len(self.fields) >= self.limit:
                     return []
-                self.fields.setdefault(name, plain(str(inner.get("description", "")))[:160])
+                if name not in self.fields:
+                    text = str(inner.get("description", "")) if self.with_texts else ""
+                    self.fields[name] = plain(text)[:160] if text else ""
                 deeper.append(inner)
         return deeper
 

@@ -115,6 +115,8 @@ def _base_url(api: Api, description: Description, findings: Findings) -> str | N
         parts = urlsplit(url)
         if parts.scheme in ("http", "https") and parts.hostname and "{" not in url:
             return url.rstrip("/")
-    message = "Nothing tells where the API is: give the manifest a baseUrl, or the description a whole server URL."
+    message = (
+        "Nothing tells where the API is: give the manifest a baseUrl, or the description a whole server URL."
+    )
     findings.error("no_base_url", "/servers", message)
     return None

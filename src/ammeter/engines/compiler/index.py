@@ -15,17 +15,24 @@ from ammeter.engines.compiler.text import comment
 BUDGET_TOKENS = 2_000
 _METHOD_ORDER = {"get": 0, "post": 1, "put": 2, "patch": 3, "delete": 4}
 
+_LEGEND = {
+    "Paged<": "Paged<Answer, Row>: await it for the first answer, `for await` it for the rows of all.",
+    "Binary": "Binary: { base64: string; contentType?: string; filename?: string }",
+}
+
 
 def tokens(text: str) -> int:
     """About how many tokens a text is for a language model: never fewer than the common ones count."""
-    ascii_size = sum(1 for c in text if c.isascii())
+    ascii_size = len(text.encode("ascii", "ignore"))
     return -(-ascii_size * 10 // 33) + (len(text) - ascii_size)
 
 
 def sdk_index(api: Api, cards: Sequence[Card], client_name: str, *, budget: int = BUDGET_TOKENS) -> str:
     living = [card for card in cards if not card.deprecated] or list(cards)
     title = comment(f"{api.title} {api.version}".strip(), 120) or "The API"
-    head = f"{title}: {len(cards)} operations on the global `{client_name}`."
+    count = "1 operation" if len(cards) == 1 else f"{len(cards)} operations"
+    older = f" ({len(cards) - len(living)} deprecated, not listed)" if len(living) < len(cards) else ""
+    head = f"{title}: {count} on the global `{client_name}`{older}."
     for lines in (_signatures(living), _summaries(living, client_name), _names(living, client_name)):
         text = "\n".join([head, *lines])
         if tokens(text) <= budget:
@@ -34,10 +41,12 @@ def sdk_index(api: Api, cards: Sequence[Card], client_name: str, *, budget: int 
 
 
 def _signatures(cards: Sequence[Card]) -> list[str]:
-    return [
+    lines = [
         f"{card.signature}  // {comment(card.summary, 100)}" if card.summary else card.signature
         for card in cards
     ]
+    legend = [text for word, text in _LEGEND.items() if any(word in card.signature for card in cards)]
+    return [*legend, *lines]
 
 
 def _summaries(cards: Sequence[Card], client_name: str) -> list[str]:

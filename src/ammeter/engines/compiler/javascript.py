@@ -16,13 +16,17 @@ from ammeter.engines.compiler.model import Api, Pagination
 
 def sdk_source(api: Api) -> str:
     """An expression whose value is a function: the host's `call` in, the client out."""
-    table = [
+    # JSON is JavaScript but for two line separators, which ASCII escapes cover.
+    written = json.dumps(sdk_table(api), separators=(",", ":"), ensure_ascii=True)
+    return f"((call) => ({_program()})(call, {written}))"
+
+
+def sdk_table(api: Api) -> list[Any]:
+    """By row: the steps to a method, the id of its operation, and how its pages follow each other."""
+    return [
         [[*operation.group, operation.name], operation.id, _paging(operation.pagination)]
         for operation in sorted(api.operations, key=lambda o: (o.group, o.name))
     ]
-    # JSON is JavaScript but for two line separators, which ASCII escapes cover.
-    written = json.dumps(table, separators=(",", ":"), ensure_ascii=True)
-    return f"((call) => ({_program()})(call, {written}))"
 
 
 def _paging(pagination: Pagination | None) -> dict[str, Any] | None:

@@ -149,8 +149,10 @@ def _nouns(path: str) -> list[str]:
 
 def _tail(path: str, group: tuple[str, ...]) -> list[str]:
     nouns = _nouns(path)
-    if nouns and named(nouns[0]) == group[-1]:
-        nouns = nouns[1:]
+    for size in range(1, min(len(nouns), 3) + 1):
+        if named(" ".join(nouns[:size])) == group[-1]:
+            nouns = nouns[size:]
+            break
     return [word for noun in nouns for word in words_of(noun)]
 
 

@@ -26,10 +26,11 @@ from ammeter.engines.compiler.selection import (
 )
 
 MAX_ACTIONS = 1_000
-# Some seconds at most: ten `$..name` over the largest descriptions we know.
-MAX_STEPS = 2_000_000
-# What an overlay may add, in characters and values; a description itself has 6 MB.
+# Some five seconds at most: eighteen `$..name` over a description of 3 MB.
+MAX_STEPS = 1_500_000
+# What an overlay may add, in characters; a description itself has 6 MB.
 MAX_ADDED = 12_000_000
+_VALUE_COST = 24
 
 _VERSION = re.compile(r"1\.([01])(\.\d+)?")
 _ROOT_KEYS = ("overlay", "info", "extends", "actions")
@@ -46,10 +47,10 @@ class _Broken(Exception):
 
 
 def apply_overlay(
-    document: Mapping[str, Any], overlay: Any
+    document: Mapping[str, Any], overlay: Any, *, max_steps: int = MAX_STEPS
 ) -> tuple[dict[str, Any] | None, tuple[Finding, ...]]:
     findings = Findings()
-    budget, added = Budget(MAX_STEPS), Budget(MAX_ADDED)
+    budget, added = Budget(max_steps), Budget(MAX_ADDED)
     try:
         overlay, tree = _grown(overlay, budget, None), _grown(document, budget, None)
         minor = _check(overlay, findings)
@@ -257,7 +258,7 @@ def _kind(value: Any) -> str:
 def _grown(value: Any, budget: Budget, added: Budget | None, depth: int = 0) -> Any:
     """A copy of the value as a tree that charges `budget`; `added` pays for the copy."""
     if added is not None:
-        added.charge(len(value) + 1 if isinstance(value, str) else 1)
+        added.charge(_VALUE_COST + (len(value) if isinstance(value, str) else 0))
     if depth > MAX_DEPTH:
         raise _Broken("too_deep", "", f"An overlay may not nest deeper than {MAX_DEPTH} levels.")
     if isinstance(value, Mapping):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from typing import Any
 
 from ammeter.engines.compiler.findings import Findings, pointer, shown
@@ -23,8 +24,6 @@ _SLIPS = {
     **{"date": "string", "datetime": "string", "date-time": "string", "uuid": "string", "enum": "string"},
     **{"list": "array", "dict": "object", "map": "object", "file": "string", "uri": "string"},
 }
-_COUNTS = ("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties")
-_WORDS = ("title", "pattern")
 _FLAGS = ("uniqueItems", "readOnly", "writeOnly", "deprecated")
 _NAME = re.compile(r"[^A-Za-z0-9_]+")
 
@@ -76,8 +75,9 @@ class Schemas:
             return {}
         if isinstance(schema.get("$ref"), str):
             return self._reference(schema, where)
-        done: dict[str, Any] = {}
-        self._values(schema, done)
+        done: dict[str, Any] = {
+            word: value for word, value in schema.items() if word in _FITS and _FITS[word](value)
+        }
         self._texts(schema, done)
         self._types(schema, done, where)
         self._bounds(schema, done)
@@ -122,19 +122,6 @@ class Schemas:
         self._taken[name] = number
         self._taken.setdefault(free, 1)
         return free
-
-    def _values(self, schema: dict[str, Any], done: dict[str, Any]) -> None:
-        """The words that stand for themselves, where they have the form that JSON Schema gives them."""
-        done.update({word: schema[word] for word in ("const", "default") if word in schema})
-        done.update({word: schema[word] for word in _FLAGS if isinstance(schema.get(word), bool)})
-        done.update({word: schema[word] for word in _COUNTS if _is_count(schema.get(word))})
-        done.update(
-            {word: schema[word] for word in ("title", "pattern") if isinstance(schema.get(word), str)}
-        )
-        if isinstance(schema.get("enum"), list) and schema["enum"]:
-            done["enum"] = schema["enum"]
-        if _is_number(schema.get("multipleOf")) and schema["multipleOf"] > 0:
-            done["multipleOf"] = schema["multipleOf"]
 
     def _texts(self, schema: dict[str, Any], done: dict[str, Any]) -> None:
         if isinstance(text := schema.get("description"), str) and text.strip():
@@ -273,3 +260,15 @@ def _is_count(value: Any) -> bool:
 def _identifier(text: str) -> str:
     name = _NAME.sub("_", text).strip("_") or "Schema"
     return f"_{name}" if name[0].isdigit() else name
+
+
+# The words that stand for themselves, where they have the form that JSON Schema gives them.
+_FITS: dict[str, Callable[[Any], bool]] = {
+    **dict.fromkeys(("const", "default"), lambda value: True),
+    **dict.fromkeys(_FLAGS, lambda value: isinstance(value, bool)),
+    **dict.fromkeys(("title", "pattern"), lambda value: isinstance(value, str)),
+    **dict.fromkeys(("minLength", "maxLength", "minItems", "maxItems"), _is_count),
+    **dict.fromkeys(("minProperties", "maxProperties"), _is_count),
+    "enum": lambda value: isinstance(value, list) and bool(value),
+    "multipleOf": lambda value: _is_number(value) and value > 0,
+}

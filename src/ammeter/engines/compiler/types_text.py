@@ -18,6 +18,12 @@ _TOLD_FORMATS = {"date", "date-time", "time", "duration", "uuid", "email", "uri"
 _ANY_OBJECT = "Record<string, unknown>"
 _SPELLED_ENUM = 40
 _SPELLED_KEYS = 12
+_MAX_UNROLLED = 3
+# Every object has these; an optional one must allow what is inherited.
+_INHERITED = {
+    *("constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "toLocaleString"),
+    *("toString", "valueOf"),
+}
 
 
 class Names:
@@ -92,12 +98,16 @@ class TypeWriter:
 
     def _named(self, name: str, depth: int, within: tuple[str, ...], alias: str) -> str:
         if self._depth is None:
-            if alias and self._names.is_circle(alias, name):
+            if not alias or not self._names.is_circle(alias, name):
+                self.used.setdefault(self._names.final(name))
+                return self._names.of(name, asking=self._asking)
+            # A definition that leads back to itself is written out, without the way back.
+            if self._is_own({"$ref": name}, alias, within) or len(within) > _MAX_UNROLLED:
                 return "unknown"
-            self.used.setdefault(self._names.final(name))
-            return self._names.of(name, asking=self._asking)
+            return self.write(self._schemas[name], depth, (*within, name), alias)
         if name in within:
-            return f"object /* {name}, as above */"
+            kind = "object" if self._schemas[name].get("type") == "object" else "unknown"
+            return f"{kind} /* {name}, as above */"
         return self.write(self._schemas.get(name, {}), depth, (*within, name))
 
     def _enum(self, values: list[Any]) -> str:
@@ -108,7 +118,7 @@ class TypeWriter:
         )
 
     def _choice(self, schema: Json, word: str, depth: int, within: tuple[str, ...], alias: str) -> str:
-        choices = [part for part in schema[word] if not self._is_own(part, alias)]
+        choices = [part for part in schema[word] if not self._is_own(part, alias, within)]
         if schema.get("properties") and all(not part.keys() - _TOGETHER for part in choices):
             # `anyOf: [{required: [a]}, {required: [b]}]` tells which fields go together, not what they are.
             return self._object(schema, depth, within)
@@ -117,9 +127,9 @@ class TypeWriter:
             return written
         return f"{self._object(schema, depth, within)} & {grouped(written)}"
 
-    def _is_own(self, part: Json, alias: str) -> bool:
+    def _is_own(self, part: Json, alias: str, within: tuple[str, ...]) -> bool:
         name = str(part.get("$ref", "")).removeprefix(SCHEMA_PREFIX)
-        return bool(alias and name) and self._depth is None and self._names.is_circle(alias, name)
+        return self._depth is None and bool(alias and name) and name in (alias, *within)
 
     def _all(self, schema: Json, depth: int, within: tuple[str, ...], alias: str) -> str:
         if self._depth is not None:
@@ -198,14 +208,21 @@ class TypeWriter:
                 break
             written = self.write(part, depth + 1, within)
             self._room -= len(name) + len(written)
-            members.append(f"{key(name)}{'' if name in required else '?'}: {written}")
+            members.append(self.member(name, name in required, written))
         if isinstance(extra, Mapping) or extra is True:
             members.append("[key: string]: unknown")
         return "{ " + "; ".join(members) + " }"
 
+    def member(self, name: str, needed: bool, written: str) -> str:
+        if self._depth is None and not needed and name in _INHERITED:
+            written = f"{grouped(written)} | Function"
+        return f"{key(name)}{'' if needed else '?'}: {written}"
+
 
 def union(written: Iterable[str]) -> str:
     kept = list(dict.fromkeys(part for part in written if part != "never"))
+    # A choice that is the whole again adds nothing to it.
+    kept = [part for part in kept if not part.startswith("unknown /*")] or kept
     return "unknown" if "unknown" in kept else " | ".join(kept) or "never"
 
 

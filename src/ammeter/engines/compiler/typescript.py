@@ -37,6 +37,7 @@ class _Writers:
     given: TypeWriter
     got: TypeWriter
     schemas: Mapping[str, Json]
+    are_spelled: bool = False
 
 
 def signature(api: Api, operation: Operation, client_name: str, names: Names | None = None) -> str:
@@ -49,6 +50,7 @@ def signature(api: Api, operation: Operation, client_name: str, names: Names | N
             TypeWriter(names, asking=True, spelled_depth=depth, width=width),
             TypeWriter(names, asking=False, spelled_depth=depth, width=width),
             api.schemas,
+            are_spelled=True,
         )
         line = f"{client_name}.{operation.sdk_name}{_method_type(operation, writers)}"
         if len(line) <= 1_600:
@@ -95,6 +97,8 @@ def _method_type(operation: Operation, writers: _Writers) -> str:
     success = operation.success
     if operation.pagination is not None and success is not None and success.schema is not None:
         row = _row_type(success.schema, operation.pagination.items, writers)
+        if writers.are_spelled and len(row) > 20 and row in answer:
+            return f"{given}: Paged<{answer.replace(row, 'Row')}, Row = {row}>"
         return f"{given}: Paged<{answer}, {row}>"
     return f"{given}: Promise<{answer}>"
 
@@ -117,7 +121,7 @@ def _arguments_type(operation: Operation, writers: _Writers) -> tuple[str, bool]
     if not members:
         return "", True
     members.sort(key=lambda member: not member[1])
-    text = "; ".join(f"{key(name)}{'' if needed else '?'}: {written}" for name, needed, written in members)
+    text = "; ".join(writer.member(*member) for member in members)
     return "{ " + text + " }", not any(needed for _, needed, _ in members)
 
 

@@ -12,16 +12,9 @@ from collections.abc import Iterator
 
 I32, I64 = 0x7F, 0x7E
 _TYPE, _IMPORT, _FUNCTION, _MEMORY, _GLOBAL, _EXPORT, _CODE, _DATA, _DATA_COUNT = 1, 2, 3, 5, 6, 7, 10, 11, 12
-_END, _CALL, _GET, _SET, _LOOP, _IF, _ELSE = b"\x0b", b"\x10", b"\x20", b"\x21", b"\x03", b"\x04", b"\x05"
-_VOID, _BR_IF, _LOAD, _STORE, _CONST, _DROP, _GT = (
-    b"\x40",
-    b"\x0d",
-    b"\x28\x02",
-    b"\x36\x02",
-    b"\x41",
-    b"\x1a",
-    b"\x4a",
-)
+_END, _CALL, _GET, _LOOP, _IF, _ELSE = b"\x0b", b"\x10", b"\x20", b"\x03", b"\x04", b"\x05"
+_VOID, _BR_IF, _LOAD, _STORE = b"\x40", b"\x0d", b"\x28\x02", b"\x36\x02"
+_CONST, _DROP, _ADD = b"\x41", b"\x1a", b"\x6a"
 
 # One struct in the guest's memory that the drivers share with the host: handles and addresses.
 FRAME = {
@@ -130,17 +123,18 @@ def _drivers(index: dict[str, int], *, pump: int) -> list[tuple[str, int, bytes]
         return _GET + _u(0) + value + _STORE + _u(FRAME[field])
 
     def hand_over(function: str) -> bytes:
-        argument = _GET + _u(0) + _CONST + _s(FRAME["argument"]) + b"\x6a"
+        argument = _GET + _u(0) + _CONST + _s(FRAME["argument"]) + _ADD
         called = load(function) + load("undefined") + _CONST + _s(1) + argument + call("qjs_call")
         return called + call("qjs_free_value") + load("argument") + call("qjs_free_value")
 
     release = load("text") + _IF + _VOID + load("text") + call("qjs_free_cstring") + load("result")
     release += call("qjs_free_value") + _END
-    length = _GET + _u(0) + _CONST + _s(FRAME["length"]) + b"\x6a"
+    length = _GET + _u(0) + _CONST + _s(FRAME["length"]) + _ADD
     drain = load("drain") + load("undefined") + _CONST + _s(0) + _CONST + _s(0) + call("qjs_call")
     finish = _GET + _u(0) + _CALL + _u(pump) + _DROP + store("result", drain)
     finish += store("text", load("result") + length + call("qjs_get_string_len")) + load("text")
-    jobs = _LOOP + _VOID + call("qjs_execute_pending_job") + _CONST + _s(0) + _GT + _BR_IF + _u(0) + _END
+    # Not zero: a job that throws is a job done, and the others still have to run.
+    jobs = _LOOP + _VOID + call("qjs_execute_pending_job") + _BR_IF + _u(0) + _END
     text = _GET + _u(1) + _GET + _u(2)
     evaluate = store("argument", text + load("file") + _CONST + _s(0) + call("qjs_eval"))
     broken = load("argument") + call("qjs_is_exception") + _IF + _VOID

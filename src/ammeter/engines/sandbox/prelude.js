@@ -105,7 +105,7 @@
     const performance = { now: () => now() - origin, get timeOrigin() { return origin; } };
     const surface = { console, performance, setTimeout: later(false), setInterval: later(true) };
     surface.clearTimeout = surface.clearInterval = clear;
-    surface.queueMicrotask ??= (action) => { apply(then, resolved(), [action]); };
+    surface.queueMicrotask = (action) => { apply(then, apply(then, resolved(), [() => action()]), [undefined, fail]); };
     for (const name of ["SharedArrayBuffer", "Atomics", "WebAssembly", "__core-js_shared__", "gc"]) delete globalThis[name];
     for (const name in surface) {
       defineProperty(globalThis, name, { value: surface[name], writable: true, configurable: true });

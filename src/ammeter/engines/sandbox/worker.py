@@ -10,6 +10,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import json
+import os
 import select
 import socket
 import time
@@ -285,6 +286,8 @@ def main() -> None:
         channel.sendall(wire.frame(0, ToPool.FAULT, told.encode()))
         return
     worker.serve(report)
+    # An orderly end of the interpreter would make calls that are no longer allowed.
+    os._exit(0)
 
 
 def _prepared(channel: socket.socket, setup: dict[str, Any]) -> tuple[Worker, dict[str, Any]]:

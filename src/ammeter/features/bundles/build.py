@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import multiprocessing
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass, replace
@@ -38,7 +38,7 @@ class Built:
 
 
 class Builder:
-    def __init__(self, open_sandbox: Callable[[], Sandbox | None]) -> None:
+    def __init__(self, open_sandbox: Callable[[], Awaitable[Sandbox]]) -> None:
         self._open_sandbox = open_sandbox
         self._pool: ProcessPoolExecutor | None = None
 
@@ -46,10 +46,7 @@ class Builder:
         compiled: Compilation = await self._elsewhere(compile_description, description)
         if compiled.bundle is None:
             return Built(bundle=None, artifact=b"", findings=compiled.findings)
-        sandbox = self._open_sandbox()
-        if sandbox is None:
-            raise Unavailable("The sandbox that proves the examples is not running yet.", retry_after_s=5)
-        bundle, unproven = await prove(compiled.bundle, sandbox)
+        bundle, unproven = await prove(compiled.bundle, await self._open_sandbox())
         bundle, artifact = await self._elsewhere(_finish, bundle)
         return Built(bundle=bundle, artifact=artifact, findings=(*compiled.findings, *unproven))
 

@@ -61,7 +61,10 @@ class _Mock:
         if problems:
             told = "; ".join(f"{problem.path}: {problem.message}" for problem in problems)
             return HostError(name="TypeError", message=told)
-        return {"body": mock_answer(self._api, operation), "next": None}
+        body = mock_answer(self._api, operation)
+        if operation.pagination is not None and arguments and operation.pagination.request_arg in arguments:
+            body = _last_page(body, operation.pagination.items)
+        return {"body": body, "next": None}
 
 
 def mock_answer(api: Api, operation: Operation) -> Any:
@@ -74,6 +77,13 @@ def mock_answer(api: Api, operation: Operation) -> Any:
     if success.kind == "binary":
         return BINARY
     return sample(success.schema or {}, api.schemas, whole=True)
+
+
+def _last_page(body: Any, items: tuple[str, ...]) -> Any:
+    """The same answer without rows: pages end somewhere."""
+    if not items:
+        return []
+    return {**body, items[0]: _last_page(body.get(items[0]), items[1:])} if isinstance(body, dict) else body
 
 
 def _why(outcome: Outcome) -> str:

@@ -27,7 +27,7 @@ from ammeter.engines.compiler.diff.shape import Shape, Term, pointer_of, shape_o
 from ammeter.engines.compiler.diff.unchanged import same_text, unchanged_names
 from ammeter.engines.compiler.model import Json
 
-# Cycles of different lengths in one `allOf` multiply to any number of pairs; no honest description comes near.
+# Cycles of different lengths in one `allOf` multiply to any number of pairs; real ones stay far below.
 MAX_NODES = 100_000
 MAX_WORK = 5_000_000
 

@@ -1,0 +1,75 @@
+from __future__ import annotations
+
+import io
+import zipfile
+from dataclasses import replace
+
+import pytest
+
+from ammeter.engines.compiler.bundle import Bundle, DamagedBundle, pack, part_sizes, unpack
+from ammeter.engines.compiler.cards import make_cards
+from ammeter.engines.compiler.document import read_document
+from ammeter.engines.compiler.findings import Findings
+from ammeter.engines.compiler.javascript import sdk_source
+from tests.golden.outputs import FEATURES, FOLDER, compiled
+
+
+def bundle_of(feature: str) -> Bundle:
+    document = read_document((FOLDER / feature / "openapi.yaml").read_bytes()).document
+    assert document is not None
+    api = compiled(document, Findings())
+    return Bundle(
+        api=api, client_name="client", base_url="https://x.example", manifest={"vendorName": "V"},
+        cards=make_cards(api, "client"), sdk_js=sdk_source(api), declarations="d", index="i", search=b"\0s",
+        openapi_hash="sha256:1", overlay_hash=None,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("feature", FEATURES)
+def test_a_bundle_comes_back_as_it_was(feature: str) -> None:
+    bundle = bundle_of(feature)
+    artifact = pack(bundle)
+    assert unpack(artifact) == bundle
+    assert pack(unpack(artifact)) == artifact
+    assert sum(part_sizes(artifact).values()) < len(artifact)
+
+
+def damaged() -> dict[str, bytes]:
+    artifact = pack(bundle_of("tags"))
+    half = artifact[: len(artifact) // 2]
+    flipped = bytearray(artifact)
+    flipped[len(artifact) // 3] ^= 0xFF
+    return {"empty": b"", "text": b"hello", "half": half, "flipped": bytes(flipped), "no parts": zipped({}),
+            "a list": zipped({"bundle.json": b"[]"}), "no format": zipped({"bundle.json": b"{}"}),
+            "no JSON": zipped({"bundle.json": b"{"}), "null": zipped({"bundle.json": b"null"})}  # fmt: skip
+
+
+def zipped(files: dict[str, bytes]) -> bytes:
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    "how", ["empty", "text", "half", "flipped", "no parts", "a list", "no format", "no JSON", "null"]
+)
+def test_bytes_that_are_no_bundle_are_refused(how: str) -> None:
+    with pytest.raises(DamagedBundle):
+        unpack(damaged()[how])
+
+
+def test_a_bundle_of_another_format_says_which() -> None:
+    with pytest.raises(DamagedBundle, match="format 99"):
+        unpack(zipped({"bundle.json": b'{"format": 99}'}))
+
+
+def test_what_would_unpack_to_more_than_any_bundle_is_refused_unread() -> None:
+    with pytest.raises(DamagedBundle, match="more than any bundle"):
+        unpack(zipped({"bundle.json": b" " * (257 << 20)}))
+
+
+def test_a_changed_bundle_is_other_bytes() -> None:
+    bundle = bundle_of("tags")
+    assert pack(bundle) != pack(replace(bundle, base_url="https://y.example"))

@@ -1,0 +1,21 @@
+/** Query styles 1 */
+declare namespace sdk {
+  /** What a failed call throws: what the API answered. */
+  interface ApiError extends Error {
+    readonly status: number;
+    readonly code: string | null;
+    readonly body: unknown;
+    readonly requestId: string | null;
+  }
+  /** An answer that is also its rows, page after page: `for await (const row of client.x.list())`. */
+  type Paged<Answer, Row> = Promise<Answer> & AsyncIterable<Row>;
+  /** Bytes: base64 text with a media type. */
+  type Binary = { base64: string; contentType?: string; filename?: string };
+  interface Client {
+    readonly things: {
+      /** GET /things/{id}/{label}/{matrix} */
+      find(args: { id: number[]; label: string; matrix: { a?: string }; tags?: string[]; ids?: number[]; spaced?: string[]; piped?: ("a" | "b")[]; filter?: { name?: string; since?: string }; "page[size]"?: number; raw?: string; id_query?: string; where?: { field: string }; odd?: boolean; bare?: unknown }): Promise<string[]>;
+    };
+  }
+}
+declare const client: sdk.Client;
