@@ -75,9 +75,8 @@ def test_two_servers_on_one_database_share_a_quota(shared_house: House) -> None:
 
 
 def test_a_quota_comes_back_with_time(shared_house: House) -> None:
-    with limited(shared_house, per_second=5) as (server,):
+    with limited(shared_house, per_second=1) as (server,):
         until(lambda: server.call("GET", "/org").status_code == 429, "the quota is used up")
-        assert_limited(server.call("GET", "/org"), within_s=1)
         until(lambda: server.call("GET", "/org").status_code == 200, "the quota is back", 5)
 
 

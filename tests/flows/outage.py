@@ -22,10 +22,10 @@ def postgres_admin(url: str) -> Iterator[psycopg.Connection]:
 
 
 def cut_connections(url: str) -> int:
-    """End every connection to a database, whatever it is doing; how many there were."""
+    """End every connection to a database, whatever it is doing, and see them gone; how many there were."""
     with postgres_admin(url) as admin:
         ended = admin.execute(
-            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s",
+            "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = %s",
             [make_url(url).database],
         )
         return len(ended.fetchall())

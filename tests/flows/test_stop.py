@@ -17,7 +17,7 @@ from tests.household import make_settings, opened_house
 from tests.server import Server, running, until
 
 BODY = b'{"value": "in flight"}'
-DRAIN_S = 1.5
+DRAIN_S = 2.5
 
 
 def test_a_stop_is_announced_then_new_requests_are_refused_and_old_ones_finished(

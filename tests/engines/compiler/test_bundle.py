@@ -19,10 +19,18 @@ def bundle_of(feature: str) -> Bundle:
     assert document is not None
     api = compiled(document, Findings())
     return Bundle(
-        api=api, client_name="client", base_url="https://x.example", manifest={"vendorName": "V"},
-        cards=make_cards(api, "client"), sdk_js=sdk_source(api), declarations="d", index="i", search=b"\0s",
-        openapi_hash="sha256:1", overlay_hash=None,
-    )  # fmt: skip
+        api=api,
+        client_name="client",
+        base_url="https://x.example",
+        manifest={"vendorName": "V"},
+        cards=make_cards(api, "client"),
+        sdk_js=sdk_source(api),
+        declarations="d",
+        index="i",
+        search=b"\0s",
+        openapi_hash="sha256:1",
+        overlay_hash=None,
+    )
 
 
 @pytest.mark.parametrize("feature", FEATURES)
@@ -39,9 +47,17 @@ def damaged() -> dict[str, bytes]:
     half = artifact[: len(artifact) // 2]
     flipped = bytearray(artifact)
     flipped[len(artifact) // 3] ^= 0xFF
-    return {"empty": b"", "text": b"hello", "half": half, "flipped": bytes(flipped), "no parts": zipped({}),
-            "a list": zipped({"bundle.json": b"[]"}), "no format": zipped({"bundle.json": b"{}"}),
-            "no JSON": zipped({"bundle.json": b"{"}), "null": zipped({"bundle.json": b"null"})}  # fmt: skip
+    return {
+        "empty": b"",
+        "text": b"hello",
+        "half": half,
+        "flipped": bytes(flipped),
+        "no parts": zipped({}),
+        "a list": zipped({"bundle.json": b"[]"}),
+        "no format": zipped({"bundle.json": b"{}"}),
+        "no JSON": zipped({"bundle.json": b"{"}),
+        "null": zipped({"bundle.json": b"null"}),
+    }
 
 
 def zipped(files: dict[str, bytes]) -> bytes:

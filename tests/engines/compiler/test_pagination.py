@@ -25,9 +25,14 @@ def test_a_cursor_needs_a_parameter_and_a_field_that_tells_the_next() -> None:
         answer(next_cursor={"type": "string"}, has_more={"type": "boolean"}),
     )
     assert found == Pagination(
-        kind="cursor", items=("items",), request_arg="cursor", request_name="cursor", size_arg="limit",
-        next_path=("next_cursor",), more_path=("has_more",),
-    )  # fmt: skip
+        kind="cursor",
+        items=("items",),
+        request_arg="cursor",
+        request_name="cursor",
+        size_arg="limit",
+        next_path=("next_cursor",),
+        more_path=("has_more",),
+    )
     inner = {"anyOf": [{"type": "object", "properties": {"nextToken": {"type": "string"}}}, {"type": "null"}]}
     found = paged([query("nextToken")], answer(meta=inner))
     assert found is not None
@@ -108,9 +113,18 @@ def test_ferns_words_are_understood() -> None:
 
 @pytest.mark.parametrize(
     "told",
-    [True, 5, [], {}, {"inputs": None}, {"inputs": [5, {"in": "parameters", "name": "c", "type": "cursor"}]},
-     {"cursor": "$request.c"}, {"cursor": 5}, {"inputs": [{"name": "no", "type": "page"}]}],
-)  # fmt: skip
+    [
+        True,
+        5,
+        [],
+        {},
+        {"inputs": None},
+        {"inputs": [5, {"in": "parameters", "name": "c", "type": "cursor"}]},
+        {"cursor": "$request.c"},
+        {"cursor": 5},
+        {"inputs": [{"name": "no", "type": "page"}]},
+    ],
+)
 @pytest.mark.parametrize("word", ["x-speakeasy-pagination", "x-fern-pagination"])
 def test_an_extension_that_names_nothing_usable_is_told(word: str, told: Any) -> None:
     raw = {"parameters": [query("c")], **answer(), word: told}

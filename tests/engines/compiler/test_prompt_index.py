@@ -11,10 +11,17 @@ from tests.engines.compiler.described import ANSWER, query, read
 
 def index_of(count: int, groups: int, words: str = "Does a thing") -> str:
     paths: dict[str, Any] = {
-        f"/g{i % groups}/t{i}": {"get": {"tags": [f"group{i % groups}"], "summary": words, "operationId": f"getThing{i}",
-                                         "parameters": [query("limit")], "responses": ANSWER}}
+        f"/g{i % groups}/t{i}": {
+            "get": {
+                "tags": [f"group{i % groups}"],
+                "summary": words,
+                "operationId": f"getThing{i}",
+                "parameters": [query("limit")],
+                "responses": ANSWER,
+            }
+        }
         for i in range(count)
-    }  # fmt: skip
+    }
     api, _ = read(paths)
     return sdk_index(api, make_cards(api, "client"), "client")
 

@@ -24,19 +24,30 @@ def argument(schema: Any, schemas: Any = None) -> str:
         ({"enum": ["é", 1, None, True]}, '"é" | 1 | null | true'),
         ({"const": "x"}, '"x"'),
         ({"type": "array", "items": {"type": ["string", "null"]}}, "(string | null)[]"),
-        ({"type": "array", "items": {"properties": {"b": {"type": ["string", "null"]}}}}, "{ b?: string | null }[]"),
+        (
+            {"type": "array", "items": {"properties": {"b": {"type": ["string", "null"]}}}},
+            "{ b?: string | null }[]",
+        ),
         ({"prefixItems": [{"type": "string"}], "items": {"type": "number"}}, "[string, ...number[]]"),
         ({"type": "object"}, "Record<string, unknown>"),
         ({"additionalProperties": {"type": "number"}}, "{ [key: string]: number }"),
         ({"oneOf": [{"type": "string"}, {"type": "number"}]}, "string | number"),
-        ({"allOf": [{"properties": {"b": {"type": "string"}}}, {"properties": {"c": {}}, "required": ["b"]}]}, "{ b: string; c?: unknown }"),
+        (
+            {
+                "allOf": [
+                    {"properties": {"b": {"type": "string"}}},
+                    {"properties": {"c": {}}, "required": ["b"]},
+                ]
+            },
+            "{ b: string; c?: unknown }",
+        ),
         ({"type": "string", "format": "date-time"}, "string /* date-time */"),
         ({"type": "string", "format": "binary"}, "Binary"),
         ({"not": {}}, "never"),
         ({"anyOf": [{"type": "string"}, {}]}, "unknown"),
         ({"enum": list(range(100))}, " | ".join(map(str, range(40))) + " /* or 60 more */"),
     ],
-)  # fmt: skip
+)
 def test_a_signature_spells_types_out(schema: Any, written: str) -> None:
     assert argument(schema) == written
 
@@ -100,8 +111,12 @@ def test_texts_of_the_description_cannot_leave_or_hide_in_a_comment(text: str, w
 
 def test_keys_and_literals_mean_themselves() -> None:
     assert [key(name) for name in ("a", "a-b", "é", "__proto__", 'x"\n\u2028')] == [
-        "a", '"a-b"', '"é"', '["__proto__"]', '"x\\"\\n\\u2028"',
-    ]  # fmt: skip
+        "a",
+        '"a-b"',
+        '"é"',
+        '["__proto__"]',
+        '"x\\"\\n\\u2028"',
+    ]
     assert literal({"a": [1, None, True], "b c": {}}) == '{ a: [1, null, true], "b c": {} }'
     assert literal("\ud800\u202e") == '"\\ud800\\u202e"'
     assert literal(float("inf")) == "null"
