@@ -45,8 +45,8 @@ def owner(house: House) -> Iterator[Household]:
 def send(owner: Household, role: Role = Role.owner, *, token: str = "", raw: bytes = b"", **body: Any) -> Any:
     """A signed upload, as CI sends it."""
     token = token or owner.tokens[role]
-    raw = raw or json.dumps({"source": "pets", **body}).encode()
     stamp = str(body.pop("stamp", int(time.time())))
+    raw = raw or json.dumps({"source": "pets", **body}).encode()
     signature = hmac.new(token.encode(), f"{stamp}.".encode() + raw, hashlib.sha256).hexdigest()
     headers = {
         "authorization": f"Bearer {token}",
@@ -135,7 +135,7 @@ def test_a_key_limited_to_other_sources_sees_neither_source_nor_bundle(owner: Ho
     assert refusal(owner.client.get(f"{BASE}/{bundle}", headers=headers)) == (404, "not_found")
 
 
-@pytest.mark.parametrize("off", [-301, 301, -100_000])
+@pytest.mark.parametrize("off", [-301, 400, -100_000])
 def test_a_stale_or_future_timestamp_is_refused(owner: Household, off: int) -> None:
     assert refusal(send(owner, openapi=pets(), stamp=int(time.time()) + off)) == (401, "stale_timestamp")
 

@@ -41,6 +41,7 @@ async def _serve(house: House, part: Part, on_ready: Callable[[str], None]) -> N
     web = build_app(house) if part in ("all", "web") else None
     stop = _Stop(web, drain_s=house.settings.drain_s)
     async with contextlib.AsyncExitStack() as stack:
+        stack.push_async_callback(house.stop)
         await stack.enter_async_context(_every(_FLUSH_S, house, house.last_used.flush))
         if part in ("all", "worker"):
             await stack.enter_async_context(_worker(house))
@@ -100,7 +101,7 @@ def _server_config(house: House, web: WebApp) -> uvicorn.Config:
     return uvicorn.Config(
         web,
         http="httptools",
-        lifespan="on",
+        lifespan="off",
         log_config=None,
         access_log=False,
         server_header=False,

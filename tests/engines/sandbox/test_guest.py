@@ -32,7 +32,7 @@ async def told(*contents: bytes, host: Answering) -> Outcome:
     limits = Limits(wall_ms=300, calls=3, timers=3, log_bytes=50, output_bytes=100)
     run = Run(Script(code="x", sdk=SDK, limits=limits), host, deliver=lambda _: None)
     for content in contents:
-        run.said(1, content)
+        run.said(1, 0, content)
     try:
         return await run.outcome
     finally:

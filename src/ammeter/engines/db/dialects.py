@@ -10,7 +10,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from sqlalchemy import URL, Connection, Engine, Index, create_engine, event, make_url, text
 from sqlalchemy.exc import ArgumentError
@@ -156,7 +156,7 @@ class Postgresql:
         self.driver_error: type[Exception] = psycopg.Error
 
     def make_writer(self) -> Engine:
-        return create_engine(
+        engine = create_engine(
             self._url,
             pool_size=10,
             max_overflow=10,
@@ -171,6 +171,8 @@ class Postgresql:
                 " -c timezone=UTC",
             },
         )
+        event.listen(engine, "checkin", _forget_read_only)
+        return engine
 
     def make_reader(self, writer: Engine, *, pool_size: int) -> Engine:
         return writer.execution_options(isolation_level="REPEATABLE READ", postgresql_readonly=True)
@@ -200,6 +202,13 @@ class Postgresql:
         if isinstance(error, (self._psycopg.OperationalError, self._psycopg.InterfaceError)):
             return "the database cannot be reached"
         return None
+
+
+def _forget_read_only(connection: Any, _: ConnectionPoolEntry) -> None:
+    # After a read, SQLAlchemy leaves it at False, and the next write begins READ WRITE: that overrules a
+    # database which its operator made read-only, and is an error of another kind on a standby.
+    if connection is not None and not connection.closed and connection.read_only is False:
+        connection.read_only = None
 
 
 def partial_index(name: str, *columns: str, unique: bool = False, where: str) -> Index:

@@ -69,6 +69,7 @@ class Run:
         self._log_bytes_left = script.limits.log_bytes
         self._logs_cut = False
         self._outbox: list[bytes] = []
+        self._sent = 0
         self._source_map: str | None = None
         self.outcome: asyncio.Future[Outcome] = self._loop.create_future()
         self._deadline = self._loop.call_later(
@@ -110,8 +111,8 @@ class Run:
     def crashed(self, reason: str) -> None:
         self._end(Crashed(reason=reason, **self._so_far()))
 
-    def said(self, cpu_us: int, content: bytes) -> None:
-        """One step's messages, in order."""
+    def said(self, cpu_us: int, taken: int, content: bytes) -> None:
+        """One step's messages, in order; `taken` of our deliveries went into the steps so far."""
         if self.outcome.done():
             return
         self._cpu_us = cpu_us
@@ -126,7 +127,8 @@ class Run:
             self._end(self._script_error("RangeError", told, None, ""))
         except (_Forged, ValueError, TypeError, IndexError, KeyError):
             self._end(Crashed(reason="the guest sent what no script can send", **self._so_far()))
-        if not self.outcome.done() and not self._tasks and not self._timers and not self._outbox:
+        awaited = self._tasks or self._timers or self._outbox or taken < self._sent
+        if not self.outcome.done() and not awaited:
             self._end(Deadline(stalled=True, **self._so_far()))
 
     def _take(self, message: Any, size: int) -> None:
@@ -191,6 +193,7 @@ class Run:
 
     def _flush(self) -> None:
         if not self.outcome.done():
+            self._sent += 1
             self._send(b",".join(self._outbox))
         self._outbox.clear()
 

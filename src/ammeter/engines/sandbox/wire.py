@@ -14,8 +14,8 @@ from enum import IntEnum
 HEADER = struct.Struct("<IIB")
 RUN = struct.Struct("<IQII")
 """Before a script's text: image, memory bytes, CPU milliseconds, bytes of one answer."""
-SAID = struct.Struct("<I")
-"""Before what the guest said: CPU microseconds so far."""
+SAID = struct.Struct("<II")
+"""Before what the guest said: CPU microseconds so far, and how many deliveries it has taken in."""
 MAX_FRAME_BYTES = 96 << 20
 
 

@@ -54,6 +54,8 @@ class _Running:
     answer_bytes: int
     cpu_us: int = 0
     waiting: list[bytes] = field(default_factory=list)
+    taken: int = 0
+    """Deliveries that went into the steps so far."""
 
 
 class Worker:
@@ -209,6 +211,7 @@ class Worker:
     def _deliver(self, number: int, running: _Running) -> None:
         if running.waiting and not running.instance.is_stepping:
             content = b"[" + b",".join(running.waiting) + b"]"
+            running.taken += len(running.waiting)
             running.waiting.clear()
             self._begin(number, running, "deliver", content)
 
@@ -226,7 +229,8 @@ class Worker:
             return
         running.cpu_us += (time.thread_time_ns() - began) // 1000
         if said is not None:
-            self._send(number, ToPool.SAID, wire.SAID.pack(min(running.cpu_us, 0xFFFFFFFF)) + said)
+            so_far = wire.SAID.pack(min(running.cpu_us, 0xFFFFFFFF), running.taken)
+            self._send(number, ToPool.SAID, so_far + said)
             self._deliver(number, running)
         elif running.cpu_us > running.cpu_limit_us:
             self._stop(number, "cpu", "the time is used up")
