@@ -18,7 +18,6 @@ from ammeter.engines.db.migrate import migrate
 from ammeter.engines.jobs.choose import make_jobs
 from ammeter.engines.jobs.port import Handler, Jobs
 from ammeter.engines.sandbox.lazy import LazySandbox
-from ammeter.engines.sandbox.pool import PoolOptions
 from ammeter.features.bundles.build import Builder
 from ammeter.features.orgs.keys import LastUsed
 from ammeter.features.secrets.sealing import open_key_ring
@@ -66,7 +65,7 @@ def open_house(settings: Settings) -> House:
         db.close()
         raise
     jobs = make_jobs(db)
-    sandbox = LazySandbox(PoolOptions(cache=settings.cache / "sandbox"))
+    sandbox = LazySandbox(settings.cache / "sandbox")
     return House(
         settings=settings,
         db=db,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import gc
 import logging
 import signal
 import socket
@@ -52,6 +53,9 @@ async def _serve(house: House, part: Part, on_ready: Callable[[str], None]) -> N
             listener = _listen(house.settings.host, house.settings.port)
             server = _Server(_server_config(house, web))
             stop.server = server
+            # What a start has made lives as long as the process: the collector need not look at it again.
+            gc.collect()
+            gc.freeze()
             on_ready(_address(listener))
             # uvloop accepts one connection per listener and turn of the loop; a crowd that arrives at
             # once would wait for as many turns. These share one queue, so more of them come in per turn.

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING
 
-from ammeter.engines.sandbox.pool import Pool, PoolOptions
 from ammeter.engines.sandbox.port import Sandbox
+
+if TYPE_CHECKING:
+    from ammeter.engines.sandbox.pool import Pool
 
 
 class LazySandbox:
-    def __init__(self, options: PoolOptions) -> None:
-        self._options = options
+    def __init__(self, cache: Path) -> None:
+        self._cache = cache
         self._pool: Pool | None = None
         self._starting: asyncio.Lock | None = None
 
@@ -20,7 +24,10 @@ class LazySandbox:
             self._starting = asyncio.Lock()
         async with self._starting:
             if self._pool is None:
-                pool = Pool(self._options)
+                # Imported here: wasmtime is for those who run scripts.
+                from ammeter.engines.sandbox.pool import Pool, PoolOptions
+
+                pool = Pool(PoolOptions(cache=self._cache))
                 await pool.start()
                 self._pool = pool
         return self._pool

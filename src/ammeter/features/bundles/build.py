@@ -20,8 +20,6 @@ from ammeter.engines.compiler.compile import Description, compile_description
 from ammeter.engines.compiler.diff import ApiDiff, diff_apis
 from ammeter.engines.compiler.model import Finding
 from ammeter.engines.sandbox.port import Sandbox
-from ammeter.engines.search.index import build_index
-from ammeter.engines.search.producers import ids_from
 from ammeter.features.bundles.prove import prove
 
 T = TypeVar("T")
@@ -82,6 +80,10 @@ class Builder:
 
 
 def _finish(bundle: Bundle) -> tuple[Bundle, bytes]:
+    # Imported here: numpy is for the process that compiles.
+    from ammeter.engines.search.index import build_index
+    from ammeter.engines.search.producers import ids_from
+
     sources = ids_from(bundle.cards)
     cards = tuple(replace(card, ids_from=source) for card, source in zip(bundle.cards, sources, strict=True))
     bundle = replace(bundle, cards=cards, search=build_index(cards))
