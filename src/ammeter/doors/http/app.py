@@ -18,10 +18,7 @@ from ammeter.wiring import House
 
 
 def door_app(house: House, routers: Sequence[APIRouter], *, base: str) -> FastAPI:
-    # A body without a content type is taken for JSON: `strict` reads it before FastAPI does.
-    app = FastAPI(
-        openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False, strict_content_type=False
-    )
+    app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
     app.state.house = house
     routes = [route for router in routers for route in router.routes if isinstance(route, APIRoute)]
     # Straight into the application: a router within a router is one more search for every request.

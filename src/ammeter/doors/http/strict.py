@@ -45,6 +45,10 @@ class Record(BaseModel):
 
 
 class StrictRoute(APIRoute):
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        # A body without a content type is taken for JSON: we read it before FastAPI does.
+        super().__init__(*args, **{**kwargs, "strict_content_type": False})
+
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
         known = dict(sorted(_query_names(self.dependant)))
