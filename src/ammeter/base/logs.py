@@ -63,7 +63,16 @@ class PlainLines(logging.Formatter):
         return blank_secrets(line)
 
 
+def _skip_what_is_not_shown() -> None:
+    """As the library's manual advises: no search for the caller's line, no names of threads and processes."""
+    logging._srcfile = None  # type: ignore[attr-defined]
+    logging.logThreads = False
+    logging.logProcesses = False
+    logging.logMultiprocessing = False
+
+
 def configure(*, level: str, json_lines: bool) -> None:
+    _skip_what_is_not_shown()
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines() if json_lines else PlainLines())
     root = logging.getLogger()

@@ -13,7 +13,7 @@ import time
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from fastapi import APIRouter, FastAPI, Query
+from fastapi import APIRouter, Query
 from pydantic import Field
 from starlette.requests import Request
 
@@ -26,7 +26,7 @@ from ammeter.base.errors import (
     ValidationFailed,
 )
 from ammeter.base.pages import PageRequest
-from ammeter.doors.http.app import door_app
+from ammeter.doors.http.app import Door
 from ammeter.doors.http.bundle_records import (
     BundleRecord,
     PromotedRecord,
@@ -95,8 +95,8 @@ class SignedRoute(StrictRoute):
             raise InvalidSignature("x-service-signature does not fit this body, timestamp and API key.")
 
 
-def uploads_app(house: House) -> FastAPI:
-    return door_app(house, (_upload_router(house), _bundle_router(house)), base=UPLOADS_BASE)
+def uploads_app(house: House) -> Door:
+    return Door(house, (_upload_router(house), _bundle_router(house)), base=UPLOADS_BASE)
 
 
 def _upload_router(house: House) -> APIRouter:

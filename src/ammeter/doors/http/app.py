@@ -1,53 +1,59 @@
-"""A FastAPI application for one door: its routes, with the manners that all doors share."""
+"""One door: its routes, and the answers for paths and methods that are none of them.
+
+FastAPI makes the routes and their description; its application around them would cost each request as much
+as the work of a small one, and everything that application does is done by the edge already.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack
 
-from fastapi import APIRouter, FastAPI
-from fastapi.exceptions import RequestValidationError
+from fastapi import APIRouter
 from fastapi.routing import APIRoute
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.routing import BaseRoute, Route, Router
+from starlette.types import Receive, Scope, Send
 
-from ammeter.base.errors import AmmeterError
 from ammeter.doors.http.edge import notes_of
-from ammeter.doors.http.errors import error_response, from_http, internal_error
+from ammeter.doors.http.errors import error_response, from_http
 from ammeter.wiring import House
 
 
-def door_app(house: House, routers: Sequence[APIRouter], *, base: str) -> FastAPI:
-    app = FastAPI(openapi_url=None, docs_url=None, redoc_url=None, redirect_slashes=False)
-    app.state.house = house
-    routes = [route for router in routers for route in router.routes if isinstance(route, APIRoute)]
-    # Straight into the application: a router within a router is one more search for every request.
-    app.router.routes.extend(routes)
+class Door:
+    def __init__(self, house: House, routers: Sequence[APIRouter], *, base: str) -> None:
+        self._house = house
+        self._base = base
+        self.routes: list[BaseRoute] = [
+            route for router in routers for route in router.routes if isinstance(route, APIRoute)
+        ]
+        self._router = Router(self.routes, redirect_slashes=False)
+        # One list for both: what is added later is found too.
+        self._router.routes = self.routes
 
-    async def not_routed(request: Request, error: Exception) -> Response:
-        assert isinstance(error, HTTPException)
-        path = request.scope["path"].removeprefix(base)
-        headers = {"Allow": allow} if (allow := _methods(routes, path)) else error.headers
+    def add_route(self, path: str, endpoint: Callable[[Request], Awaitable[Response]]) -> None:
+        self.routes.append(Route(path, endpoint, methods=["GET"]))
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        scope["app"] = self
+        scope["ammeter.house"] = self._house
+        # FastAPI's routes look for it: what a request opens is closed with it.
+        async with AsyncExitStack() as scope["fastapi_middleware_astack"]:
+            try:
+                await self._router(scope, receive, send)
+            except HTTPException as error:
+                await self._not_routed(scope, error)(scope, receive, send)
+
+    def _not_routed(self, scope: Scope, error: HTTPException) -> Response:
+        allow = self._methods(scope["path"].removeprefix(self._base))
+        headers = {"Allow": allow} if allow else error.headers
         refused = HTTPException(error.status_code, headers=headers)
-        return error_response(from_http(refused), notes_of(request.scope).request_id, headers=headers)
+        return error_response(from_http(refused), notes_of(scope).request_id, headers=headers)
 
-    app.add_exception_handler(AmmeterError, _refused)
-    app.add_exception_handler(HTTPException, not_routed)
-    app.add_exception_handler(RequestValidationError, _failed)
-    app.add_exception_handler(Exception, _failed)
-    return app
-
-
-def _methods(routes: Sequence[APIRoute], path: str) -> str:
-    """The methods of a path over all its routes; the router itself names those of the first only."""
-    matching = [route.methods or set() for route in routes if route.path_regex.match(path)]
-    return ", ".join(sorted(set().union(*matching)))
-
-
-async def _refused(request: Request, error: Exception) -> Response:
-    assert isinstance(error, AmmeterError)
-    return error_response(error, notes_of(request.scope).request_id)
-
-
-async def _failed(request: Request, error: Exception) -> Response:
-    return error_response(internal_error(), notes_of(request.scope).request_id)
+    def _methods(self, path: str) -> str:
+        """The methods of a path over all its routes; the router itself names those of the first only."""
+        routes = [route for route in self.routes if isinstance(route, APIRoute | Route)]
+        matching = [route.methods or set() for route in routes if route.path_regex.match(path)]
+        return ", ".join(sorted(set().union(*matching)))

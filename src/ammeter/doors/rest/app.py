@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from fastapi import FastAPI
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 
-from ammeter.doors.http.app import door_app
+from ammeter.doors.http.app import Door
 from ammeter.doors.http.edge import notes_of
 from ammeter.doors.rest import keys, members, org
 from ammeter.doors.rest.openapi import describe
@@ -16,9 +15,9 @@ from ammeter.wiring import House
 API_BASE = "/api/service/v1"
 
 
-def rest_app(house: House) -> FastAPI:
+def rest_app(house: House) -> Door:
     routers = (org.router, keys.router, members.router, secrets_router(house.secrets))
-    app = door_app(house, routers, base=API_BASE)
+    app = Door(house, routers, base=API_BASE)
     document = describe(app.routes)
 
     async def get_description(request: Request) -> Response:
@@ -26,5 +25,5 @@ def rest_app(house: House) -> FastAPI:
         base = house.settings.base_url or f"{request.url.scheme}://{request.url.netloc}"
         return JSONResponse({**document, "servers": [{"url": f"{base}{API_BASE}"}]})
 
-    app.add_route("/openapi", get_description, methods=["GET"], include_in_schema=False)
+    app.add_route("/openapi", get_description)
     return app
