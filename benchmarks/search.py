@@ -1,10 +1,10 @@
 """Recall@5, recall@12 and MRR of Ammeter's search beside plain substrings, BM25 and FastMCP's search
 transform, by kind of query; then latency, index build and size, and the relevance floor's trade-off.
 
-    python benchmarks/search.py [--data FOLDER] [--fastmcp PYTHON] [--document FILE]
+    python benchmarks/search.py --data FOLDER [--document FILE]
 
 FOLDER holds queries.jsonl ({"set", "spec", "query", "gold": ["METHOD /path"]}) and specs/<spec>.*.gz.
-PYTHON has FastMCP: python -m venv /tmp/fastmcp-venv && /tmp/fastmcp-venv/bin/pip install fastmcp
+The cards are those that the compiler makes of the descriptions. FastMCP is installed into .bench at first use.
 """
 
 from __future__ import annotations
@@ -28,13 +28,12 @@ from statistics import fmean, quantiles
 from ammeter.engines.compiler.model import Card
 from ammeter.engines.search.embed import packaged_embedding
 from ammeter.engines.search.index import SearchIndex, build_index
+from benchmarks.descriptions import compiled, plain_load, raw_bytes
 from benchmarks.machine import machine
-from benchmarks.search_cards import cards_of, operation_key, read_document
+from benchmarks.peers import fastmcp_python
 from benchmarks.search_floor import report_floor
 from benchmarks.search_rivals import Engine, FlatBm25, Substring, ask_fastmcp
 
-DEFAULT_DATA = Path(__file__).parents[2] / "shared" / "data" / "search"
-DEFAULT_FASTMCP = Path("/tmp/fastmcp-venv/bin/python")
 KINDS = ("intent", "name", "path", "field", "typo", "paraphrase")
 SPLITS = ("dev", "test", "all")
 OURS = "Ammeter"
@@ -98,6 +97,11 @@ def read_queries(data: Path) -> list[Query]:
     return [Query(set=r["set"], spec=r["spec"], text=r["query"], gold=frozenset(r["gold"])) for r in rows]
 
 
+def operation_key(card: Card) -> str:
+    """As the query sets name an operation."""
+    return f"{card.method.upper()} {card.path}"
+
+
 def score(found: Sequence[str], gold: frozenset[str]) -> tuple[float, float, float]:
     first = next((1 / rank for rank, key in enumerate(found, 1) if key in gold), 0.0)
     five, twelve = (len(gold & set(found[:n])) / min(len(gold), n) for n in (5, 12))
@@ -139,15 +143,15 @@ def run(data: Path, fastmcp: Path, document: Path | None) -> None:
     queries = read_queries(data)
     files = {path.name.split(".")[0]: path for path in sorted((data / "specs").glob("*.gz"))}
     outcomes: dict[str, list[Outcome]] = {name: [] for name in RIVALS}
-    cards: dict[str, list[Card]] = {}
+    cards: dict[str, tuple[Card, ...]] = {}
     remarks: list[str] = []
     for spec in sorted({query.spec for query in queries}):
         asked = [query for query in queries if query.spec == spec]
-        described = read_document(files[spec])
-        cards[spec] = cards_of(described)
+        raw = raw_bytes(files[spec])
+        cards[spec] = compiled(raw).cards
         for name, engine in RIVALS.items():
             outcomes[name] += ask(engine(cards[spec]), cards[spec], asked)
-        answers = ask_fastmcp(fastmcp, described, [query.text for query in asked], DEPTH)
+        answers = ask_fastmcp(fastmcp, plain_load(raw), [query.text for query in asked], DEPTH)
         if isinstance(answers, str):
             remarks.append(f"{FASTMCP} on {spec}: {answers}")
             continue
@@ -162,7 +166,7 @@ def run(data: Path, fastmcp: Path, document: Path | None) -> None:
 
 def report(
     queries: Sequence[Query],
-    cards: dict[str, list[Card]],
+    cards: dict[str, tuple[Card, ...]],
     outcomes: dict[str, list[Outcome]],
     remarks: Sequence[str],
 ) -> None:
@@ -189,10 +193,10 @@ def report(
         print(f"  {name:32} {milliseconds([row.seconds for row in rows])}")
 
 
-def report_cost(document: Path | None, cards: dict[str, list[Card]]) -> None:
+def report_cost(document: Path | None, cards: dict[str, tuple[Card, ...]]) -> None:
     """Build, size, load and latency on one description: the given one, else the largest of the set."""
     name = document.name if document else max(cards, key=lambda spec: len(cards[spec]))
-    largest = cards_of(read_document(document)) if document else cards[name]
+    largest = compiled(raw_bytes(document)).cards if document else cards[name]
     begun = time.process_time()
     packaged_embedding.cache_clear()
     packaged_embedding()
@@ -218,13 +222,12 @@ def report_cost(document: Path | None, cards: dict[str, list[Card]]) -> None:
 
 def main() -> None:
     options = argparse.ArgumentParser()
-    options.add_argument("--data", type=Path, default=DEFAULT_DATA)
-    options.add_argument("--fastmcp", type=Path, default=DEFAULT_FASTMCP, help="a Python that has FastMCP")
+    options.add_argument("--data", type=Path, required=True)
     options.add_argument("--document", type=Path, help="an OpenAPI document to measure cost on")
     chosen = options.parse_args()
     if not (chosen.data / "queries.jsonl").exists():
         raise SystemExit(f"{chosen.data} has no queries.jsonl; name a query set with --data")
-    run(chosen.data, chosen.fastmcp, chosen.document)
+    run(chosen.data, fastmcp_python(), chosen.document)
 
 
 if __name__ == "__main__":

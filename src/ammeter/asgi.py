@@ -40,6 +40,11 @@ def build_app(house: House) -> WebApp:
         await house.stop()
 
     doors = [Mount(API_BASE, rest_app(house)), Mount(UPLOADS_BASE, uploads_app(house))]
+    if settings.demo:
+        # Imported here: the demo's shop is for servers that have one.
+        from ammeter.doors.demo_api.app import DEMO_BASE, demo_app
+
+        doors.append(Mount(DEMO_BASE, demo_app(house)))
     routes = [*doors, *probe_routes(house, metrics, lambda: edge.is_stopping)]
     edge = Edge(
         Router(routes, redirect_slashes=False, default=_nowhere, lifespan=lifespan),

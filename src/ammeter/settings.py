@@ -10,10 +10,11 @@ import ipaddress
 import os
 import re
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
-from pydantic import Field, SecretStr, ValidationError, field_validator
+from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from ammeter.base.errors import SettingsError
@@ -25,6 +26,12 @@ _NOT_SETTINGS = ("AMMETER_TEST_",)
 
 _ORIGIN = re.compile(r"(?i)https?://[^\s/?#@]+/?")
 _HOST_PATTERN = re.compile(r"\*|(\*\.)?[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?|\[[0-9A-Fa-f:.]+\]")
+
+# For one who takes a list of networks for a switch.
+_SWITCH: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("1", "true", "yes", "on"), ("*",)),
+    **dict.fromkeys(("0", "false", "no", "off"), ()),
+}
 
 WordList = Annotated[tuple[str, ...], NoDecode]
 
@@ -107,8 +114,32 @@ class Settings(BaseSettings):
         20, ge=0, le=600, description="Seconds that requests and jobs in flight may take to finish at a stop."
     )
     job_concurrency: int = Field(4, ge=1, le=64, description="Jobs that one process works on at once.")
+    allow_private_networks: WordList = Field(
+        (),
+        description="Networks that are not public and may still be called, comma-separated, such as"
+        " `10.0.0.0/8,127.0.0.1`; `*` or `true`: all but link-local, multicast and cloud metadata addresses,"
+        " which must be named.",
+    )
+    secret_env_names: WordList = Field(
+        (),
+        description="Environment variables of the server that manifests may name as `env:NAME`,"
+        " comma-separated.",
+    )
+    compile_concurrency: int = Field(
+        2, ge=1, le=64, description="Uploads that one process compiles at once, each in a process of its own."
+    )
+    compile_queue: int = Field(
+        16, ge=0, le=1000, description="Uploads that wait for that; more are answered 503 with `Retry-After`."
+    )
+    demo: bool = Field(
+        False,
+        description="Whether an empty server gets a demo organization, and its bookshop API at `/demo-api`;"
+        " the same as `ammeter serve --demo`.",
+    )
 
-    @field_validator("allowed_hosts", "trusted_proxies", mode="before")
+    @field_validator(
+        "allowed_hosts", "trusted_proxies", "allow_private_networks", "secret_env_names", mode="before"
+    )
     @classmethod
     def _split(cls, value: Any) -> Any:
         if isinstance(value, str):
@@ -134,12 +165,37 @@ class Settings(BaseSettings):
                 ipaddress.ip_network(network, strict=False)
         return value
 
+    @field_validator("allow_private_networks")
+    @classmethod
+    def _private_networks(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        if len(value) == 1 and value[0].lower() in _SWITCH:
+            value = _SWITCH[value[0].lower()]
+        for network in value:
+            if network != "*":
+                ipaddress.ip_network(network, strict=False)
+        return value
+
+    @field_validator("secret_env_names")
+    @classmethod
+    def _env_names(cls, value: tuple[str, ...]) -> tuple[str, ...]:
+        for name in value:
+            if not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,127}", name):
+                raise ValueError(f"{name!r} is not the name of an environment variable")
+            if name.startswith(PREFIX):
+                raise ValueError(f"{name!r} is a setting of the server itself and stays there")
+        return value
+
     @field_validator("base_url")
     @classmethod
     def _base_url(cls, value: str) -> str:
         if value and not _is_origin(value):
             raise ValueError("must be http://host[:port] or https://host[:port] and nothing more")
         return value.rstrip("/")
+
+    @property
+    def secret_environment(self) -> dict[str, str]:
+        """The variables that references may name, with their values."""
+        return {name: os.environ[name] for name in self.secret_env_names if name in os.environ}
 
     @property
     def cache(self) -> Path:
@@ -161,16 +217,85 @@ class Settings(BaseSettings):
         return self.blob_url or (self.data_dir.absolute() / "blobs").as_uri()
 
 
+class ClientSettings(BaseSettings):
+    """For commands that speak to a running server over HTTP."""
+
+    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="forbid", env_ignore_empty=True)
+
+    url: str = Field("http://127.0.0.1:8321", description="Address of the server that commands speak to.")
+    api_key: SecretStr = Field(SecretStr(""), description="API key that commands sign and ask with.")
+
+    @field_validator("url")
+    @classmethod
+    def _url(cls, value: str) -> str:
+        if not _is_origin(value):
+            raise ValueError("must be http://host[:port] or https://host[:port] and nothing more")
+        return value.rstrip("/")
+
+
+class CiSettings(BaseSettings):
+    """Where a description comes from, as the CI service that runs the command tells it."""
+
+    model_config = SettingsConfigDict(frozen=True, extra="forbid", env_ignore_empty=True)
+
+    repository: str | None = Field(
+        default=None,
+        validation_alias=AliasChoices("GITHUB_REPOSITORY", "CI_PROJECT_PATH", "BITBUCKET_REPO_FULL_NAME"),
+    )
+    commit_sha: str | None = Field(
+        default=None, validation_alias=AliasChoices("GITHUB_SHA", "CI_COMMIT_SHA", "BITBUCKET_COMMIT")
+    )
+    branch: str | None = Field(
+        default=None,
+        validation_alias=AliasChoices(
+            "GITHUB_HEAD_REF", "GITHUB_REF_NAME", "CI_COMMIT_REF_NAME", "BITBUCKET_BRANCH"
+        ),
+    )
+    pull_request: str | None = Field(
+        default=None, validation_alias=AliasChoices("CI_MERGE_REQUEST_IID", "BITBUCKET_PR_ID", "GITHUB_REF")
+    )
+
+    @property
+    def pull_request_number(self) -> int | None:
+        # GitHub tells it only within the ref: refs/pull/7/merge.
+        found = re.fullmatch(r"(?:refs/pull/)?([0-9]{1,9})(?:/.*)?", self.pull_request or "")
+        return int(found[1]) if found else None
+
+
+S = TypeVar("S", Settings, ClientSettings)
+
+
 def load_settings(**overrides: Any) -> Settings:
     """Settings from the environment, command-line values first; SettingsError in one line."""
+    return _load(Settings, overrides)
+
+
+def load_client_settings(**overrides: Any) -> ClientSettings:
+    return _load(ClientSettings, overrides)
+
+
+def find_proxy(url: str) -> str | None:
+    """The proxy that the environment names for an address, as other programs read it; never for this
+    machine itself."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    if host in ("localhost", "::1") or host.startswith("127."):
+        return None
+    proxies = getproxies()
+    if proxy_bypass(parts.netloc):
+        return None
+    return proxies.get(parts.scheme) or proxies.get("all")
+
+
+def _load(kind: type[S], overrides: dict[str, Any]) -> S:
     _refuse_near_misses()
     try:
-        return Settings(**{name: value for name, value in overrides.items() if value is not None})
+        return kind(**{name: value for name, value in overrides.items() if value is not None})
     except ValidationError as error:
         first = error.errors(include_url=False)[0]
         name = PREFIX + str(first["loc"][0]).upper()
         given = blank_secrets(repr(first["input"]))
-        shown = "" if _is_secret(str(first["loc"][0])) else f" (it is {given})"
+        shown = "" if _is_secret(kind, str(first["loc"][0])) else f" (it is {given})"
         reason = first["msg"].removeprefix("Value error, ")
         raise SettingsError(f"{name}: {reason}{shown}. See docs/settings.md.") from None
 
@@ -184,12 +309,12 @@ def _is_origin(url: str) -> bool:
         return False
 
 
-def _is_secret(field: str) -> bool:
-    return Settings.model_fields[field].annotation is SecretStr
+def _is_secret(kind: type[BaseSettings], field: str) -> bool:
+    return kind.model_fields[field].annotation is SecretStr
 
 
 def _refuse_near_misses() -> None:
-    known = {PREFIX + name.upper() for name in Settings.model_fields}
+    known = {PREFIX + name.upper() for kind in (Settings, ClientSettings) for name in kind.model_fields}
     for name in os.environ:
         if name.startswith(PREFIX) and name not in known and not name.startswith(_NOT_SETTINGS):
             meant = nearest(name, known)

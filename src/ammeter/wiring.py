@@ -19,6 +19,7 @@ from ammeter.engines.jobs.choose import make_jobs
 from ammeter.engines.jobs.port import Handler, Jobs
 from ammeter.engines.sandbox.lazy import LazySandbox
 from ammeter.features.bundles.build import Builder
+from ammeter.features.bundles.model import RecentUse, unknown_use
 from ammeter.features.orgs.keys import LastUsed
 from ammeter.features.secrets.sealing import open_key_ring
 from ammeter.features.secrets.service import Secrets
@@ -41,6 +42,7 @@ class House:
     last_used: LastUsed
     sandbox: LazySandbox
     builder: Builder
+    recent_use: RecentUse
 
     async def stop(self) -> None:
         """End what runs beside the event loop: the compiling process and the sandbox's workers."""
@@ -80,7 +82,8 @@ def open_house(settings: Settings) -> House:
         api_policy=Policy(name="api", burst=settings.rate_api_burst, per_second=settings.rate_api_per_second),
         last_used=LastUsed(db),
         sandbox=sandbox,
-        builder=Builder(sandbox.open),
+        builder=Builder(sandbox.open, at_once=settings.compile_concurrency, waiting=settings.compile_queue),
+        recent_use=unknown_use,
     )
 
 

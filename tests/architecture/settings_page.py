@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from pydantic import SecretStr
+from pydantic import AliasChoices, SecretStr
+from pydantic_settings import BaseSettings
 
-from ammeter.settings import PREFIX, Settings
+from ammeter.settings import PREFIX, CiSettings, ClientSettings, Settings
 
 PAGE = Path(__file__).parents[2] / "docs" / "settings.md"
 
@@ -17,17 +18,38 @@ Every setting comes from the environment. A wrong value, or a name that is nearl
 start with one line. `ammeter serve` also takes `--host` and `--port`. This page is written from the code,
 and a test holds it there.
 
-| variable | default | meaning |
-|---|---|---|
+"""
+
+_CLIENT = """
+## Commands that speak to a server
+
+`ammeter bundle …` runs anywhere, and needs none of the settings above.
+
+"""
+
+_CI = """
+Where an upload comes from is read from the variables of GitHub Actions, GitLab CI and Bitbucket Pipelines:
 """
 
 
 def settings_page() -> str:
+    return _HEAD + _table(Settings) + _CLIENT + _table(ClientSettings) + _CI + _ci_variables() + ".\n"
+
+
+def _table(kind: type[BaseSettings]) -> str:
     rows = [
         f"| `{PREFIX}{name.upper()}` | {_shown(field.default)} | {field.description} |"
-        for name, field in Settings.model_fields.items()
+        for name, field in kind.model_fields.items()
     ]
-    return _HEAD + "\n".join(rows) + "\n"
+    return "\n".join(["| variable | default | meaning |", "|---|---|---|", *rows, ""])
+
+
+def _ci_variables() -> str:
+    words = []
+    for field in CiSettings.model_fields.values():
+        assert isinstance(field.validation_alias, AliasChoices)
+        words.append(" or ".join(f"`{choice}`" for choice in field.validation_alias.choices))
+    return ";\n".join(words)
 
 
 def _shown(value: Any) -> str:

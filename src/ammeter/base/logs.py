@@ -65,7 +65,7 @@ class PlainLines(logging.Formatter):
 
 def _skip_what_is_not_shown() -> None:
     """As the library's manual advises: no search for the caller's line, no names of threads and processes."""
-    logging._srcfile = None  # type: ignore[attr-defined]
+    logging._srcfile = None
     logging.logThreads = False
     logging.logProcesses = False
     logging.logMultiprocessing = False

@@ -1,8 +1,9 @@
-"""`ammeter`: the process commands and, under `admin`, the operator's."""
+"""`ammeter`: the process commands, the operator's under `admin`, and those that speak to a running server."""
 
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import Annotated, Literal
 
 import typer
@@ -11,8 +12,10 @@ from ammeter import __version__
 from ammeter.base import logs
 from ammeter.base.errors import AmmeterError
 from ammeter.cli.admin import admin_commands
-from ammeter.cli.first import FirstOwner, demo_owner, make_first_owner
+from ammeter.cli.bundle import bundle_commands
+from ammeter.cli.first import DEMO_SLUG, FirstOwner, demo_owner, make_first_owner
 from ammeter.cli.house import AsJson, opened
+from ammeter.cli.remote import Refused, RemoteError
 from ammeter.cli.shown import show
 from ammeter.engines.db.database import Database
 from ammeter.engines.db.migrate import migrate as run_migrations
@@ -30,6 +33,7 @@ def app() -> typer.Typer:
     commands.command()(init)
     commands.command()(migrate)
     commands.command()(version)
+    commands.add_typer(bundle_commands(), name="bundle")
     commands.add_typer(admin_commands(), name="admin")
     return commands
 
@@ -44,12 +48,13 @@ def serve(
 ) -> None:
     """Start the server."""
     from ammeter.cli import process
+    from ammeter.cli.demo import serve_demo
 
-    settings = load_settings(host=host, port=port)
+    settings = load_settings(host=host, port=port, demo=demo or None)
     plain = settings.log_format == "plain"
     logs.configure(level=settings.log_level, json_lines=not plain)
     house = open_house(settings)
-    owner = demo_owner(house) if demo else None
+    owner = demo_owner(house) if settings.demo else None
 
     def on_ready(address: str) -> None:
         if owner is not None:
@@ -61,7 +66,7 @@ def serve(
         sys.stdout.flush()
 
     try:
-        process.serve(house, role, on_ready)
+        process.serve(house, role, on_ready, partial(serve_demo, owner) if owner is not None else None)
     finally:
         house.close()
 
@@ -99,6 +104,7 @@ Ammeter {__version__} is running.
   Dashboard  {address}/
   Sign-in    {owner.email}   {owner.password}
   API key    {owner.token}
+  MCP        {address}/product-mcp/{DEMO_SLUG}   Harbour Books, a demo API; its bundle is ready in a moment
   Try it     curl -H "Authorization: Bearer {owner.token}" {address}/api/service/v1/org
 Stop it with Ctrl-C.
 """
@@ -111,4 +117,8 @@ def main() -> None:
         typer.echo(f"ammeter: {error.message}", err=True)
         for detail in error.details:
             typer.echo(f"  {detail.path.removeprefix('$.')}: {detail.message}", err=True)
-        raise SystemExit(1) from None
+        if isinstance(error, Refused):
+            typer.echo(
+                f"  the server said {error.status} {error.refusal}, request {error.request_id}", err=True
+            )
+        raise SystemExit(error.exit_code if isinstance(error, RemoteError) else 1) from None

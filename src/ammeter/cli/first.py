@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+import secrets
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from ammeter.base.errors import Conflict, Unauthenticated
+from ammeter.base.errors import Conflict, NotFound, Unauthenticated
 from ammeter.base.pages import PageRequest
 from ammeter.cli.house import operator
+from ammeter.doors.demo_api.app import DEMO_ORG, DEMO_SECRET
+from ammeter.engines.db.database import Tx
 from ammeter.features.orgs import keys, members, service
 from ammeter.features.orgs.model import Role
 from ammeter.features.sources import service as sources
 from ammeter.wiring import House
+
+DEMO_SLUG = "demo-api"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +54,8 @@ def make_first_owner(house: House, *, slug: str, name: str, email: str, features
         )
         _, token = keys.mint_key(tx, actor, org.id, name="first owner", role=Role.owner)
         if features:
-            sources.provision_source(tx, actor, org.id, name="Demo API", source_slug="demo-api")
+            sources.provision_source(tx, actor, org.id, name="Harbour Books", source_slug=DEMO_SLUG)
+            _give_demo_token(house, tx, org.id)
     return FirstOwner(org=org.slug, email=owner.email, password=password, token=token)
 
 
@@ -59,9 +65,11 @@ def demo_owner(house: House) -> FirstOwner | None:
     file = house.settings.data_dir / "demo.json"
     remembered = _remembered(file)
     if remembered is not None and _lets_in(house, remembered.token):
+        with house.db.write() as tx:
+            _give_demo_token(house, tx, service.get_org(tx, DEMO_ORG).id)
         return remembered
     try:
-        owner = make_first_owner(house, slug="demo", name="Demo", email="owner@demo.example", features=True)
+        owner = make_first_owner(house, slug=DEMO_ORG, name="Demo", email="owner@demo.example", features=True)
     except Conflict:
         return None
     file.unlink(missing_ok=True)
@@ -69,6 +77,14 @@ def demo_owner(house: House) -> FirstOwner | None:
     with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as out:
         json.dump(asdict(owner), out)
     return owner
+
+
+def _give_demo_token(house: House, tx: Tx, org_id: str) -> None:
+    """What the demo's API asks for, unless it is there."""
+    try:
+        house.secrets.get(tx, org_id, DEMO_SECRET)
+    except NotFound:
+        house.secrets.put(tx, operator(), org_id, name=DEMO_SECRET, value=secrets.token_urlsafe(32))
 
 
 def _remembered(file: Path) -> FirstOwner | None:

@@ -12,7 +12,7 @@ import gc
 import logging
 import signal
 import socket
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Literal
 
 import uvicorn
@@ -26,19 +26,21 @@ from ammeter.wiring import House
 log = logging.getLogger("ammeter.process")
 
 Part = Literal["all", "web", "worker"]
+Beside = Callable[[str], Awaitable[None]]
 
 _FLUSH_S = 5.0
 _MORE_LISTENERS = 15
 
 
-def serve(house: House, part: Part, on_ready: Callable[[str], None]) -> None:
-    """Run until told to stop. `on_ready` gets the address once requests are answered."""
+def serve(house: House, part: Part, on_ready: Callable[[str], None], beside: Beside | None = None) -> None:
+    """Run until told to stop. `on_ready` gets the address once requests are answered, and so does
+    `beside`, which runs along with them."""
     runner = _loop_runner()
     with runner:
-        runner.run(_serve(house, part, on_ready))
+        runner.run(_serve(house, part, on_ready, beside))
 
 
-async def _serve(house: House, part: Part, on_ready: Callable[[str], None]) -> None:
+async def _serve(house: House, part: Part, on_ready: Callable[[str], None], beside: Beside | None) -> None:
     web = build_app(house) if part in ("all", "web") else None
     stop = _Stop(web, drain_s=house.settings.drain_s)
     async with contextlib.AsyncExitStack() as stack:
@@ -57,6 +59,8 @@ async def _serve(house: House, part: Part, on_ready: Callable[[str], None]) -> N
             gc.collect()
             gc.freeze()
             on_ready(_address(listener))
+            if beside is not None:
+                await stack.enter_async_context(_along(beside(_address(listener))))
             # uvloop accepts one connection per listener and turn of the loop; a crowd that arrives at
             # once would wait for as many turns. These share one queue, so more of them come in per turn.
             await server.serve(sockets=[listener, *(listener.dup() for _ in range(_MORE_LISTENERS))])
@@ -146,6 +150,18 @@ async def _worker(house: House) -> AsyncIterator[None]:
 
 
 @contextlib.asynccontextmanager
+async def _along(work: Awaitable[None]) -> AsyncIterator[None]:
+    """Let `work` go on until it ends or the block does."""
+    task = asyncio.ensure_future(work)
+    try:
+        yield
+    finally:
+        task.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await task
+
+
+@contextlib.asynccontextmanager
 async def _every(seconds: float, house: House, work: Callable[[], object]) -> AsyncIterator[None]:
     """Do `work` now and then in a database thread; a failure is logged and the next turn tries again."""
 
@@ -159,13 +175,8 @@ async def _every(seconds: float, house: House, work: Callable[[], object]) -> As
             except Exception:
                 log.exception("housekeeping failed")
 
-    task = asyncio.create_task(turns())
-    try:
+    async with _along(turns()):
         yield
-    finally:
-        task.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await task
 
 
 def _loop_runner() -> asyncio.Runner:

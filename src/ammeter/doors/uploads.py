@@ -10,25 +10,28 @@ import hashlib
 import hmac
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
-from pydantic import Field
+from pydantic import AfterValidator, Field
 from starlette.requests import Request
 
 from ammeter.base.errors import (
     BundleTooLarge,
     CompileFailed,
+    Conflict,
     Detail,
     InvalidSignature,
     StaleTimestamp,
     ValidationFailed,
 )
-from ammeter.base.pages import PageRequest
+from ammeter.base.pages import Page, PageRequest
 from ammeter.doors.http.app import Door
 from ammeter.doors.http.bundle_records import (
     BundleRecord,
+    DiffRecord,
     PromotedRecord,
     ReadRecord,
     RollbackRecord,
@@ -37,19 +40,20 @@ from ammeter.doors.http.bundle_records import (
     diff_record,
     findings_records,
 )
-from ammeter.doors.http.call import Caller, bearer_of
+from ammeter.doors.http.call import Call, Caller, bearer_of
 from ammeter.doors.http.records import PageRecord, Paging, page_record
 from ammeter.doors.http.strict import Body, CurrentCall, StrictRoute
-from ammeter.engines.compiler.bundle import FORMAT, MAX_ARTIFACT_BYTES, part_sizes
+from ammeter.engines.compiler.bundle import MAX_ARTIFACT_BYTES, part_sizes
 from ammeter.engines.compiler.compile import Description
 from ammeter.engines.compiler.diff import ApiDiff
-from ammeter.engines.compiler.hashing import canonical_hash
-from ammeter.engines.compiler.manifest import check
+from ammeter.engines.compiler.manifest import check, to_json
+from ammeter.engines.compiler.model import Finding
 from ammeter.engines.db.database import Tx
 from ammeter.features.bundles import service
-from ammeter.features.bundles.build import Built
-from ammeter.features.bundles.model import Provenance, StoredBundle
-from ammeter.features.bundles.service import Promoted, Upload
+from ammeter.features.bundles.artifacts import compare, find_artifact, get_artifact
+from ammeter.features.bundles.build import Bench, Built
+from ammeter.features.bundles.model import Provenance, RecentUse, StoredBundle, Use
+from ammeter.features.bundles.service import Promoted, Standing, Upload
 from ammeter.features.sources.model import Source
 from ammeter.wiring import House
 
@@ -59,16 +63,34 @@ MAX_UPLOAD_BYTES = 6 * 1024 * 1024
 
 _SKEW_S = 300
 _MAX_DETAILS = 100
+_TRIES = 5
 _SIGNATURE = re.compile(r"[0-9a-fA-F]{64}")
 
-Text = Annotated[str, Field(max_length=500)]
+
+def _on_one_line(text: str) -> str:
+    if not text.isprintable():
+        raise ValueError("control characters and line ends are not allowed")
+    return text
+
+
+def _object_or_text(value: Any) -> Any:
+    if not isinstance(value, dict | str):
+        raise ValueError("an object is expected, or a string of JSON or YAML")
+    return value
+
+
+def _object_or_text_or_null(value: Any) -> Any:
+    return None if value is None else _object_or_text(value)
+
+
+Text = Annotated[str, Field(max_length=500), AfterValidator(_on_one_line)]
 
 
 class UploadBody(Body):
     source: Annotated[str, Field(max_length=63)]
     environment: Annotated[str, Field(max_length=64)] = "production"
-    openapi: dict[str, Any] | str
-    overlay: dict[str, Any] | str | None = None
+    openapi: Annotated[Any, AfterValidator(_object_or_text)]
+    overlay: Annotated[Any, AfterValidator(_object_or_text_or_null)] = None
     manifest: dict[str, Any] | None = None
     repository: Text | None = None
     commit_sha: Text | None = None
@@ -112,16 +134,16 @@ def _upload_router(house: House) -> APIRouter:
             openapi=body.openapi,
             overlay=body.overlay,
             manifest=manifest,
-            given_manifest=body.manifest,
+            given_manifest=to_json(manifest),
             environment=body.environment,
         )
-        built = _accepted(await house.builder.build(description))
-        wanted = _wanted(body, source, built)
-        active = await call.read(_active_digest, wanted)
-        diff = await _diff(house, active, built.artifact)
-        digest = await house.db.run(house.blobs.put, built.artifact)
-        bundle, previous_id = await call.write(_record, wanted, built, digest)
-        return _uploaded(house, bundle, source, previous_id, diff)
+        async with house.builder.bench() as bench:
+            read = await bench.read(description)
+            if read.content is None:
+                raise _no_bundle(read.findings)
+            wanted = _wanted(body, source, read.content.fingerprint(to_json(manifest)))
+            made = await _make(house, call, bench, wanted)
+            return await _settle(house, call, bench, wanted, made)
 
     return router
 
@@ -136,21 +158,23 @@ def _bundle_router(house: House) -> APIRouter:
         source: Annotated[str, Query(max_length=63)],
         environment: Annotated[str | None, Query(max_length=32)] = None,
     ) -> PageRecord[BundleRecord]:
-        return await call.read(_list, source, environment, page)
+        owner, found = await call.read(_list, source, environment, page)
+        return page_record(found, lambda b: bundle_record(b, owner, house.blobs.path_of(b.digest)))
 
     @router.get("/openapi-artifacts/{id}")
     async def get_bundle(call: CurrentCall, id: str) -> ReadRecord:  # noqa: A002
-        bundle, source, active, previous_id = await call.read(_read, id)
-        artifact = await house.db.run(house.blobs.get, bundle.digest)
-        old = artifact if active == bundle.digest else None
-        if active is not None and old is None:
-            old = await house.db.run(house.blobs.get, active)
-        diff = await house.builder.diff(old, artifact)
+        found = await call.read(_read, id)
+        bundle = found.bundle
+        artifact = await house.db.run(get_artifact, house.blobs, bundle)
+        async with house.builder.bench() as bench:
+            diff, more = await compare(
+                bench, house.db, house.blobs, active=found.active, new=artifact, new_id=bundle.id
+            )
         return ReadRecord(
-            bundle=bundle_record(bundle, source, house.blobs.path_of(bundle.digest)),
-            api_diff=diff_record(diff),
-            rollback=RollbackRecord(previous_bundle_id=previous_id),
-            findings=findings_records(bundle),
+            bundle=bundle_record(bundle, found.source, house.blobs.path_of(bundle.digest)),
+            api_diff=await _diff_record(house, call, bundle, diff),
+            rollback=RollbackRecord(previous_bundle_id=found.previous_id),
+            findings=findings_records((*found.findings, *more)),
         )
 
     @router.post("/openapi-artifacts/{id}/promote")
@@ -161,14 +185,47 @@ def _bundle_router(house: House) -> APIRouter:
             rollback=RollbackRecord(previous_bundle_id=promoted.previous_id),
         )
 
-    def _list(
-        tx: Tx, caller: Caller, slug: str, environment: str | None, page: PageRequest
-    ) -> PageRecord[BundleRecord]:
-        source = service.find_source(tx, caller.principal, slug)
-        found = service.list_bundles(tx, caller.principal, slug, environment, page)
-        return page_record(found, lambda b: bundle_record(b, source, house.blobs.path_of(b.digest)))
-
     return router
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Made:
+    """The artifact of an upload; what it was built from where it was not there before."""
+
+    artifact: bytes
+    built: Built | None
+
+
+async def _make(house: House, call: Call, bench: Bench, wanted: Upload) -> _Made:
+    """What was uploaded before is not compiled again, unless the store has lost it."""
+    stored = await call.read(_find_equal, wanted)
+    artifact = await house.db.run(find_artifact, house.blobs, stored)
+    if artifact is not None:
+        return _Made(artifact=artifact, built=None)
+    built = _accepted(await bench.build())
+    if stored is not None:
+        # A blob that is damaged would stand in the way of a whole one.
+        await house.db.run(house.blobs.delete, stored.digest)
+    await house.db.run(house.blobs.put, built.artifact)
+    return _Made(artifact=built.artifact, built=built)
+
+
+async def _settle(house: House, call: Call, bench: Bench, wanted: Upload, made: _Made) -> UploadedRecord:
+    """Compare with the bundle that is served, then write down; again where another came to be served
+    meanwhile, as an answer must be true as a whole."""
+    for _ in range(_TRIES):
+        active = await call.read(_find_active, wanted)
+        equal = active is not None and active.content_hash == wanted.content_hash
+        new_id = active.id if active is not None and equal else ""
+        diff, more = await compare(
+            bench, house.db, house.blobs, active=active, new=made.artifact, new_id=new_id
+        )
+        done = await call.write(_record, wanted, made.built, active.id if active else None)
+        if done is not None:
+            promoted, findings = done
+            api_diff = await _diff_record(house, call, promoted.bundle, diff)
+            return _uploaded(house, wanted.source, promoted, api_diff, (*findings, *more))
+    raise Conflict(service.LOST)
 
 
 def _admit(tx: Tx, caller: Caller, body: UploadBody) -> Source:
@@ -182,11 +239,16 @@ def _admit(tx: Tx, caller: Caller, body: UploadBody) -> Source:
     )
 
 
+def _no_bundle(findings: Sequence[Finding]) -> CompileFailed:
+    errors = [f for f in findings if f.level == "error"]
+    shown = "see details" if len(errors) <= _MAX_DETAILS else f"{_MAX_DETAILS} of {len(errors):,} details"
+    details = [Detail(path=f.pointer, message=f"{f.code}: {f.message}") for f in errors[:_MAX_DETAILS]]
+    return CompileFailed(f"The description gives no bundle; {shown}.", details=details)
+
+
 def _accepted(built: Built) -> Built:
     if built.bundle is None:
-        errors = [f for f in built.findings if f.level == "error"]
-        details = [Detail(path=f.pointer, message=f"{f.code}: {f.message}") for f in errors[:_MAX_DETAILS]]
-        raise CompileFailed("The description gives no bundle; see details.", details=details)
+        raise _no_bundle(built.findings)
     if len(built.artifact) > MAX_ARTIFACT_BYTES:
         sizes = sorted(part_sizes(built.artifact).items(), key=lambda part: -part[1])
         raise BundleTooLarge(
@@ -196,19 +258,12 @@ def _accepted(built: Built) -> Built:
     return built
 
 
-def _wanted(body: UploadBody, source: Source, built: Built) -> Upload:
-    assert built.bundle is not None
-    content: Mapping[str, Any] = {
-        "format": FORMAT,
-        "openapi": built.bundle.openapi_hash,
-        "overlay": built.bundle.overlay_hash,
-        "manifest": body.manifest,
-    }
+def _wanted(body: UploadBody, source: Source, content_hash: str) -> Upload:
     return Upload(
         source=source,
         environment=body.environment,
         promote=body.promote,
-        content_hash=canonical_hash(content),
+        content_hash=content_hash,
         provenance=Provenance(
             repository=body.repository,
             commit_sha=body.commit_sha,
@@ -218,37 +273,55 @@ def _wanted(body: UploadBody, source: Source, built: Built) -> Upload:
     )
 
 
-async def _diff(house: House, active: str | None, artifact: bytes) -> ApiDiff:
-    old = await house.db.run(house.blobs.get, active) if active is not None else None
-    return await house.builder.diff(old, artifact)
+async def _diff_record(house: House, call: Call, bundle: StoredBundle, diff: ApiDiff) -> DiffRecord:
+    broken = [entry.operation_id for entry in diff.breaking]
+    uses = await call.read(_uses, house.recent_use, bundle, broken) if broken else {}
+    return diff_record(diff, uses)
 
 
-def _active_digest(tx: Tx, caller: Caller, upload: Upload) -> str | None:
-    return service.active_digest(tx, upload.source.id, upload.environment)
+def _uses(
+    tx: Tx, caller: Caller, recent_use: RecentUse, bundle: StoredBundle, operation_ids: Sequence[str]
+) -> Mapping[str, Use]:
+    return recent_use(
+        tx, source_id=bundle.source_id, environment=bundle.environment, operation_ids=operation_ids
+    )
+
+
+def _find_equal(tx: Tx, caller: Caller, upload: Upload) -> StoredBundle | None:
+    return service.find_equal(tx, upload)
+
+
+def _find_active(tx: Tx, caller: Caller, upload: Upload) -> StoredBundle | None:
+    return service.find_active(tx, upload.source.id, upload.environment)
 
 
 def _record(
-    tx: Tx, caller: Caller, upload: Upload, built: Built, digest: str
-) -> tuple[StoredBundle, str | None]:
-    return service.record(tx, caller.actor, upload, built, digest)
+    tx: Tx, caller: Caller, upload: Upload, built: Built | None, seen: str | None
+) -> tuple[Promoted, tuple[Finding, ...]] | None:
+    if built is not None:
+        service.record(tx, caller.actor, upload, built)
+    promoted = service.settle(tx, caller.actor, upload, seen=seen)
+    return (promoted, service.find_findings(tx, promoted.bundle)) if promoted else None
 
 
-def _read(tx: Tx, caller: Caller, bundle_id: str) -> tuple[StoredBundle, Source, str | None, str | None]:
-    bundle = service.get_visible(tx, caller.principal, bundle_id)
-    source = service.find_source(tx, caller.principal, bundle.source_id)
-    active = service.active_digest(tx, bundle.source_id, bundle.environment)
-    return bundle, source, active, service.previous_id(tx, bundle)
+def _list(
+    tx: Tx, caller: Caller, slug: str, environment: str | None, page: PageRequest
+) -> tuple[Source, Page[StoredBundle]]:
+    return service.list_bundles(tx, caller.principal, slug, environment, page)
+
+
+def _read(tx: Tx, caller: Caller, bundle_id: str) -> Standing:
+    return service.get_standing(tx, caller.principal, bundle_id)
 
 
 def _promote(tx: Tx, caller: Caller, bundle_id: str) -> tuple[Promoted, Source]:
-    bundle = service.get_visible(tx, caller.principal, bundle_id)
-    source = service.find_source(tx, caller.principal, bundle.source_id)
-    return service.promote(tx, caller.actor, bundle), source
+    return service.promote_stored(tx, caller.principal, caller.actor, bundle_id)
 
 
 def _uploaded(
-    house: House, bundle: StoredBundle, source: Source, previous_id: str | None, diff: ApiDiff
+    house: House, source: Source, done: Promoted, api_diff: DiffRecord, findings: Sequence[Finding]
 ) -> UploadedRecord:
+    bundle = done.bundle
     path = house.blobs.path_of(bundle.digest)
     return UploadedRecord(
         bundle=bundle_record(bundle, source, path),
@@ -256,7 +329,7 @@ def _uploaded(
         storage_path=path,
         openapi_hash=bundle.openapi_hash,
         overlay_hash=bundle.overlay_hash,
-        api_diff=diff_record(diff),
-        rollback=RollbackRecord(previous_bundle_id=previous_id),
-        findings=findings_records(bundle),
+        api_diff=api_diff,
+        rollback=RollbackRecord(previous_bundle_id=done.previous_id),
+        findings=findings_records(findings),
     )

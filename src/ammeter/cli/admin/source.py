@@ -1,4 +1,4 @@
-"""`ammeter admin source`: provision a source with its slug, list sources."""
+"""`ammeter admin source`: provision a source with its slug, say who may run scripts, list sources."""
 
 from __future__ import annotations
 
@@ -27,6 +27,22 @@ def provision(
         org_id = service.get_org(tx, org).id
         made = sources.provision_source(tx, operator(), org_id, name=name or slug, source_slug=slug)
     show(made, as_json=as_json, title="Provisioned the source")
+
+
+@commands.command()
+def policy(
+    org: OrgSlug,
+    slug: Annotated[str, typer.Argument(help="Slug or id of the source.")],
+    viewers_may_execute: Annotated[
+        bool, typer.Option(help="Whether keys of viewers may run scripts, not only search.")
+    ],
+    as_json: AsJson = False,
+) -> None:
+    """Say who may run scripts at the source's hosted endpoint."""
+    with opened() as house, house.db.write() as tx:
+        org_id = service.get_org(tx, org).id
+        made = sources.set_policy(tx, operator(), org_id, slug, viewers_may_execute=viewers_may_execute)
+    show(made, as_json=as_json, title="Changed the source")
 
 
 @commands.command("list")

@@ -1,15 +1,24 @@
-"""Bundles and diffs as the interface writes them."""
+"""Bundles and diffs as the interface writes them, and how much of a large diff is written.
+
+Each of a diff's four lists has its share of characters, so that the rewrite of a large API is still an
+answer that people and CI can read; what is left out is counted.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from ammeter.doors.http.records import Instant
 from ammeter.doors.http.strict import Record
 from ammeter.engines.compiler.diff import ApiDiff, Entry
-from ammeter.engines.compiler.model import Level
-from ammeter.features.bundles.model import Status, StoredBundle
+from ammeter.engines.compiler.model import Finding, Level
+from ammeter.features.bundles.model import Status, StoredBundle, Use
 from ammeter.features.sources.model import Source
+
+MAX_LIST_CHARACTERS = 400_000
+MAX_CHANGES = 50
+# What JSON puts around the values of an entry or a change.
+_FRAME = 80
 
 
 class BundleRecord(Record):
@@ -42,6 +51,7 @@ class EntryRecord(Record):
     path: str
     sdk_name: str
     changes: Sequence[ChangeRecord]
+    changes_left_out: int
 
 
 class UseRecord(Record):
@@ -53,11 +63,19 @@ class BreakingRecord(EntryRecord):
     recent_use: UseRecord
 
 
+class LeftOutRecord(Record):
+    added: int
+    removed: int
+    signature_changed: int
+    breaking: int
+
+
 class DiffRecord(Record):
     added: Sequence[EntryRecord]
     removed: Sequence[EntryRecord]
     signature_changed: Sequence[EntryRecord]
     breaking: Sequence[BreakingRecord]
+    entries_left_out: LeftOutRecord
 
 
 class RollbackRecord(Record):
@@ -107,32 +125,63 @@ def bundle_record(bundle: StoredBundle, source: Source, storage_path: str) -> Bu
     )
 
 
-def diff_record(diff: ApiDiff) -> DiffRecord:
-    # No scripts are recorded yet, so none has used anything.
-    unused = UseRecord(scripts=0, sessions=0)
+def diff_record(diff: ApiDiff, uses: Mapping[str, Use]) -> DiffRecord:
+    added, removed = _listed(diff.added), _listed(diff.removed)
+    changed, breaking = _listed(diff.signature_changed), _listed(diff.breaking)
     return DiffRecord(
-        added=[_entry(entry) for entry in diff.added],
-        removed=[_entry(entry) for entry in diff.removed],
-        signature_changed=[_entry(entry) for entry in diff.signature_changed],
+        added=added,
+        removed=removed,
+        signature_changed=changed,
         breaking=[
-            BreakingRecord(**_entry(entry).model_dump(by_alias=False), recent_use=unused)
-            for entry in diff.breaking
+            BreakingRecord(**dict(entry), recent_use=_use(uses.get(entry.operation_id))) for entry in breaking
         ],
+        entries_left_out=LeftOutRecord(
+            added=len(diff.added) - len(added),
+            removed=len(diff.removed) - len(removed),
+            signature_changed=len(diff.signature_changed) - len(changed),
+            breaking=len(diff.breaking) - len(breaking),
+        ),
     )
 
 
-def findings_records(bundle: StoredBundle) -> list[FindingRecord]:
-    return [FindingRecord(**finding) for finding in bundle.findings]
+def findings_records(findings: Sequence[Finding]) -> list[FindingRecord]:
+    return [FindingRecord(level=f.level, code=f.code, pointer=f.pointer, message=f.message) for f in findings]
 
 
-def _entry(entry: Entry) -> EntryRecord:
-    return EntryRecord(
+def _use(use: Use | None) -> UseRecord:
+    return UseRecord(scripts=use.scripts if use else 0, sessions=use.sessions if use else 0)
+
+
+def _listed(entries: Sequence[Entry]) -> list[EntryRecord]:
+    """Entries while there is room; each may take an equal part of what is left, its worst change always."""
+    listed: list[EntryRecord] = []
+    room = MAX_LIST_CHARACTERS
+    for place, entry in enumerate(entries):
+        if room <= 0:
+            break
+        share = room // (len(entries) - place)
+        record, size = _entry(entry, share)
+        listed.append(record)
+        room -= size
+    return listed
+
+
+def _entry(entry: Entry, share: int) -> tuple[EntryRecord, int]:
+    """As many of the changes as a share has room for, and the characters that were taken."""
+    size = _FRAME + len(entry.operation_id) + len(entry.path) + len(entry.sdk_name)
+    changes: list[ChangeRecord] = []
+    for c in entry.changes[:MAX_CHANGES]:
+        more = _FRAME + len(c.rule) + len(c.pointer) + len(c.message)
+        if changes and size + more > share:
+            break
+        changes.append(ChangeRecord(rule=c.rule, level=c.level, pointer=c.pointer, message=c.message))
+        size += more
+    record = EntryRecord(
         operation_id=entry.operation_id,
         method=entry.method.upper(),
         path=entry.path,
         sdk_name=entry.sdk_name,
-        changes=[
-            ChangeRecord(rule=c.rule, level=c.level, pointer=c.pointer, message=c.message)
-            for c in entry.changes
-        ],
+        changes=changes,
+        changes_left_out=len(entry.changes) - len(changes),
     )
+    return record, size

@@ -19,6 +19,7 @@ from sqlalchemy import (
     Table,
     Text,
     UniqueConstraint,
+    false,
 )
 
 from ammeter.engines.db.dialects import partial_index
@@ -143,6 +144,7 @@ sources = Table(
     Column("status", Text, nullable=False),
     Column("created_at", Instant, nullable=False),
     Column("updated_at", Instant, nullable=False),
+    Column("viewers_may_execute", Boolean, nullable=False, server_default=false()),
     Index(None, "org_id", "id"),
 )
 

@@ -1,31 +1,35 @@
-"""From an upload to an artifact: compile, prove the examples, index for search, pack; and the diff of two.
+"""From an upload to an artifact: read, compile, prove the examples, index for search, pack; and the diff
+of two artifacts.
 
-Compiling takes seconds of CPU, so it runs in a process of its own and holds up no request; the proof runs
-in this process's sandbox. A compile that takes too long is given up, and its process replaced.
+Each upload has a bench, which is a process of its own for as long as the upload takes; the proof runs in
+this process's sandbox. What the bench has read it keeps for compiling: a description travels once.
 """
 
 from __future__ import annotations
 
-import asyncio
-import multiprocessing
-from collections.abc import Awaitable, Callable
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from typing import TypeVar, TypeVarTuple
 
-from ammeter.base.errors import CompileFailed, Unavailable
-from ammeter.engines.compiler.bundle import Bundle, Compilation, pack, unpack
+from ammeter.base.errors import CompileFailed, Detail
+from ammeter.engines.compiler.bundle import Bundle, Compilation, DamagedBundle, pack, unpack
 from ammeter.engines.compiler.compile import Description, compile_description
 from ammeter.engines.compiler.diff import ApiDiff, diff_apis
+from ammeter.engines.compiler.document import read_document, read_object
+from ammeter.engines.compiler.hashing import canonical_hash
 from ammeter.engines.compiler.model import Finding
 from ammeter.engines.sandbox.port import Sandbox
+from ammeter.features.bundles.content import Content
 from ammeter.features.bundles.prove import prove
+from ammeter.features.bundles.workshop import Seat, Workshop
 
-T = TypeVar("T")
-Ts = TypeVarTuple("Ts")
 
-_STEP_S = 120.0
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """What a description is made of; None where it cannot be read, and the findings say why."""
+
+    content: Content | None
+    findings: tuple[Finding, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,48 +39,85 @@ class Built:
     findings: tuple[Finding, ...]
 
 
-class Builder:
-    def __init__(self, open_sandbox: Callable[[], Awaitable[Sandbox]]) -> None:
-        self._open_sandbox = open_sandbox
-        self._pool: ProcessPoolExecutor | None = None
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Difference:
+    diff: ApiDiff
+    unread: str | None = None
+    """Why the older of the two could not be read; everything then counts as added."""
 
-    async def build(self, description: Description) -> Built:
-        compiled: Compilation = await self._elsewhere(compile_description, description)
+
+class Builder:
+    """At most `at_once` benches; at most `waiting` more wait for one, the rest are told `Unavailable`."""
+
+    def __init__(
+        self, open_sandbox: Callable[[], Awaitable[Sandbox]], *, at_once: int = 2, waiting: int = 16
+    ) -> None:
+        self._open_sandbox = open_sandbox
+        self._workshop = Workshop(seats=at_once, waiting=waiting)
+
+    @asynccontextmanager
+    async def bench(self) -> AsyncIterator[Bench]:
+        async with self._workshop.seat() as seat:
+            yield Bench(seat, self._open_sandbox)
+
+    def close(self) -> None:
+        self._workshop.close()
+
+
+class Bench:
+    def __init__(self, seat: Seat, open_sandbox: Callable[[], Awaitable[Sandbox]]) -> None:
+        self._seat = seat
+        self._open_sandbox = open_sandbox
+
+    async def read(self, description: Description) -> Reading:
+        try:
+            return await self._seat.run(_read, description)
+        except RecursionError:
+            # JSON of a thousand levels can be read by Python, but not sent to another process.
+            details = [Detail(path="", message="too_deep: The document is nested too deeply.")]
+            raise CompileFailed("The description gives no bundle; see details.", details=details) from None
+
+    async def build(self) -> Built:
+        """A bundle of what was read last."""
+        compiled: Compilation = await self._seat.run(_compile_read)
         if compiled.bundle is None:
             return Built(bundle=None, artifact=b"", findings=compiled.findings)
         bundle, unproven = await prove(compiled.bundle, await self._open_sandbox())
-        bundle, artifact = await self._elsewhere(_finish, bundle)
+        bundle, artifact = await self._seat.run(_finish, bundle)
         return Built(bundle=bundle, artifact=artifact, findings=(*compiled.findings, *unproven))
 
-    async def diff(self, old: bytes | None, new: bytes) -> ApiDiff:
-        return await self._elsewhere(_diff, old, new)
+    async def diff(self, old: bytes | None, new: bytes) -> Difference:
+        return await self._seat.run(_diff, old, new)
 
-    def close(self) -> None:
-        if self._pool is not None:
-            self._pool.shutdown(wait=False, cancel_futures=True)
-            self._pool = None
 
-    async def _elsewhere(self, work: Callable[[*Ts], T], *args: *Ts) -> T:
-        if self._pool is None:
-            # Spawned, not forked: this process has threads and sockets that a copy must not have.
-            self._pool = ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn"))
-        future = self._pool.submit(work, *args)
-        try:
-            async with asyncio.timeout(_STEP_S):
-                return await asyncio.wrap_future(future)
-        except TimeoutError:
-            self._give_up()
-            raise CompileFailed(f"Compiling took more than {_STEP_S:g} seconds and was given up.") from None
-        except BrokenProcessPool:
-            self._give_up()
-            raise Unavailable("The process that compiles ended in the middle; try again.") from None
+# In the bench's process: what was read last, as plain values, and what was found on the way.
+_last_read: list[tuple[Description, tuple[Finding, ...]]] = []
 
-    def _give_up(self) -> None:
-        pool, self._pool = self._pool, None
-        if pool is not None:
-            for process in list((pool._processes or {}).values()):
-                process.kill()
-            pool.shutdown(wait=False, cancel_futures=True)
+
+def _read(description: Description) -> Reading:
+    _last_read.clear()
+    read = read_document(description.openapi)
+    findings, overlay = read.findings, None
+    if description.overlay is not None:
+        overlay = read_object(description.overlay)
+        told = (replace(found, message=f"In the overlay: {found.message}") for found in overlay.findings)
+        findings = (*findings, *told)
+    if read.document is None or (overlay is not None and overlay.document is None):
+        return Reading(content=None, findings=findings)
+    plain = replace(description, openapi=read.document, overlay=overlay.document if overlay else None)
+    _last_read.append((plain, findings))
+    content = Content(
+        openapi_hash=canonical_hash(read.document),
+        overlay_hash=canonical_hash(overlay.document) if overlay is not None else None,
+    )
+    return Reading(content=content, findings=findings)
+
+
+def _compile_read() -> Compilation:
+    description, findings = _last_read.pop()
+    compiled = compile_description(description)
+    # Read a second time, as plain values, a document gives some of its findings again.
+    return replace(compiled, findings=tuple(dict.fromkeys((*findings, *compiled.findings))))
 
 
 def _finish(bundle: Bundle) -> tuple[Bundle, bytes]:
@@ -90,5 +131,9 @@ def _finish(bundle: Bundle) -> tuple[Bundle, bytes]:
     return bundle, pack(bundle)
 
 
-def _diff(old: bytes | None, new: bytes) -> ApiDiff:
-    return diff_apis(unpack(old).api if old is not None else None, unpack(new).api)
+def _diff(old: bytes | None, new: bytes) -> Difference:
+    api = unpack(new).api
+    try:
+        return Difference(diff=diff_apis(unpack(old).api if old is not None else None, api))
+    except DamagedBundle as error:
+        return Difference(diff=diff_apis(None, api), unread=str(error))

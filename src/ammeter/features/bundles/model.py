@@ -1,11 +1,14 @@
-"""A stored bundle as a record: what it was made from, how large it is, whether it is served."""
+"""A stored bundle as a record: what it was made from, how large it is, whether it is served. And how much
+the operations of a source are used, for those who would break them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Literal
+from typing import Literal, Protocol
+
+from ammeter.engines.db.database import Tx
 
 Status = Literal["generated", "active"]
 
@@ -31,7 +34,6 @@ class StoredBundle:
     overlay_hash: str | None
     size_bytes: int
     operations: int
-    findings: Sequence[Mapping[str, Any]]
     repository: str | None
     commit_sha: str | None
     branch: str | None
@@ -43,3 +45,27 @@ class StoredBundle:
     @property
     def status(self) -> Status:
         return "active" if self.is_active else "generated"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Use:
+    """Of one operation, in the last 30 days."""
+
+    scripts: int = 0
+    sessions: int = 0
+
+
+class RecentUse(Protocol):
+    """Who has telemetry says how much each of some operations of a source was used; what it does not
+    name was not."""
+
+    def __call__(
+        self, tx: Tx, *, source_id: str, environment: str, operation_ids: Sequence[str]
+    ) -> Mapping[str, Use]: ...
+
+
+def unknown_use(
+    tx: Tx, *, source_id: str, environment: str, operation_ids: Sequence[str]
+) -> Mapping[str, Use]:
+    """Where nothing is recorded yet."""
+    return {}

@@ -14,16 +14,20 @@ from ammeter.base.clock import now
 from ammeter.base.errors import Conflict, Detail, FeatureDisabled, NotFound, ValidationFailed
 from ammeter.base.ids import is_id, new_id
 from ammeter.base.pages import Page, PageRequest
+from ammeter.engines.blobs.port import digest_of
+from ammeter.engines.compiler.model import Finding
 from ammeter.engines.db.database import Tx
 from ammeter.features.bundles import store
 from ammeter.features.bundles.build import Built
 from ammeter.features.bundles.model import Provenance, StoredBundle
 from ammeter.features.orgs import audit
-from ammeter.features.orgs.model import Actor, Principal, Role
+from ammeter.features.orgs.model import Actor, Organization, Principal, Role
 from ammeter.features.sources import service as sources
 from ammeter.features.sources.model import Source
 
 _ENVIRONMENT = re.compile(r"[a-z0-9-]{1,32}")
+_MAX_FINDINGS = 1_000
+LOST = "Another bundle was promoted at the same moment; look at it, then promote again."
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +47,17 @@ class Promoted:
     previous_id: str | None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """A bundle, the findings of its making, and what is served in its environment."""
+
+    bundle: StoredBundle
+    source: Source
+    findings: tuple[Finding, ...]
+    active: StoredBundle | None
+    previous_id: str | None
+
+
 def admit(
     tx: Tx, principal: Principal, actor: Actor, *, source_slug: str, environment: str, promote: bool
 ) -> Source:
@@ -50,12 +65,10 @@ def admit(
     actor.need(Role.editor, to="upload a bundle")
     if promote:
         actor.need(Role.admin, to="promote a bundle")
-    if not principal.org.code_mode:
-        raise FeatureDisabled("Code mode is off for this organization; its operator switches it on.")
+    _need_code_mode(principal.org)
     check_environment(environment)
     source = find_source(tx, principal, source_slug)
-    if source.status != "active":
-        raise Conflict(f"The source {source_slug!r} is archived.")
+    _need_active(source)
     return source
 
 
@@ -66,17 +79,14 @@ def find_source(tx: Tx, principal: Principal, source_slug: str) -> Source:
     return source
 
 
-def check_environment(environment: str) -> None:
+def check_environment(environment: str, path: str = "$.environment") -> None:
     if not _ENVIRONMENT.fullmatch(environment):
         message = "an environment is 1 to 32 lower-case letters, digits and hyphens"
-        raise ValidationFailed([Detail(path="$.environment", message=message)])
+        raise ValidationFailed([Detail(path=path, message=message)])
 
 
-def record(
-    tx: Tx, actor: Actor, upload: Upload, built: Built, digest: str
-) -> tuple[StoredBundle, str | None]:
-    """Write the bundle down, or find the equal one that is there, and promote it if that was asked.
-    Gives the bundle and the id of the one that was served before."""
+def record(tx: Tx, actor: Actor, upload: Upload, built: Built) -> None:
+    """Write the bundle down, unless an equal one is there."""
     assert built.bundle is not None
     bundle = StoredBundle(
         id=new_id(),
@@ -84,50 +94,55 @@ def record(
         source_id=upload.source.id,
         environment=upload.environment,
         content_hash=upload.content_hash,
-        digest=digest,
+        digest=digest_of(built.artifact),
         openapi_hash=built.bundle.openapi_hash,
         overlay_hash=built.bundle.overlay_hash,
         size_bytes=len(built.artifact),
         operations=len(built.bundle.api.operations),
-        findings=[asdict(finding) for finding in built.findings],
         created_at=now(),
         created_by=actor.name,
         is_active=False,
         **asdict(upload.provenance),
     )
-    if store.insert_bundle(tx, bundle):
+    if store.insert_bundle(tx, bundle, _worst(built.findings)):
         target = f"{upload.source.source_slug}/{upload.environment}"
         audit.record(
             tx, actor, bundle.org_id, "bundle.upload", bundle.id, to=target, operations=bundle.operations
         )
-    return settle(tx, actor, upload)
 
 
-def settle(tx: Tx, actor: Actor, upload: Upload) -> tuple[StoredBundle, str | None]:
-    """The stored bundle of an upload, promoted if that was asked, and what was served before."""
+def settle(tx: Tx, actor: Actor, upload: Upload, *, seen: str | None) -> Promoted | None:
+    """The stored bundle of an upload, promoted if that was asked, and what a roll-back would serve.
+    None where another bundle is served than the one that the caller saw and compared with."""
     bundle = store.find_equal(tx, upload.source.id, upload.environment, upload.content_hash)
     assert bundle is not None, "recorded in this transaction or before it"
     served = store.find_active(tx, upload.source.id, upload.environment)
-    if upload.promote and not bundle.is_active:
-        return promote(tx, actor, bundle).bundle, served.id if served else None
+    if (served.id if served else None) != seen:
+        return None
+    if upload.promote:
+        return _point_at(tx, actor, bundle, served)
     if bundle.is_active:
-        return bundle, store.find_previous_id(tx, upload.source.id, upload.environment)
-    return bundle, served.id if served else None
+        return Promoted(bundle=bundle, previous_id=_previous_id(tx, bundle))
+    return Promoted(bundle=bundle, previous_id=seen)
 
 
 def promote(tx: Tx, actor: Actor, bundle: StoredBundle) -> Promoted:
     actor.need(Role.admin, to="promote a bundle")
     served = store.find_active(tx, bundle.source_id, bundle.environment)
-    if served is not None and served.id == bundle.id:
-        previous = store.find_previous_id(tx, bundle.source_id, bundle.environment)
-        return Promoted(bundle=bundle, previous_id=previous)
-    before = served.id if served else None
-    if not store.point_at(tx, bundle, before=before, at=now(), by=actor.name):
-        raise Conflict("Another bundle was promoted at the same moment; look at it, then promote again.")
-    audit.record(
-        tx, actor, bundle.org_id, "bundle.promote", bundle.id, environment=bundle.environment, was=before
-    )
-    return Promoted(bundle=get_bundle(tx, bundle.org_id, bundle.id), previous_id=before)
+    promoted = _point_at(tx, actor, bundle, served)
+    if promoted is None:
+        raise Conflict(LOST)
+    return promoted
+
+
+def promote_stored(tx: Tx, principal: Principal, actor: Actor, bundle_id: str) -> tuple[Promoted, Source]:
+    """Serve a bundle that is there."""
+    bundle = get_visible(tx, principal, bundle_id)
+    source = find_source(tx, principal, bundle.source_id)
+    actor.need(Role.admin, to="promote a bundle")
+    _need_code_mode(principal.org)
+    _need_active(source)
+    return promote(tx, actor, bundle), source
 
 
 def get_bundle(tx: Tx, org_id: str, bundle_id: str) -> StoredBundle:
@@ -145,22 +160,69 @@ def get_visible(tx: Tx, principal: Principal, bundle_id: str) -> StoredBundle:
     return bundle
 
 
+def get_standing(tx: Tx, principal: Principal, bundle_id: str) -> Standing:
+    bundle = get_visible(tx, principal, bundle_id)
+    return Standing(
+        bundle=bundle,
+        source=find_source(tx, principal, bundle.source_id),
+        findings=store.find_findings(tx, bundle.id),
+        active=find_active(tx, bundle.source_id, bundle.environment),
+        previous_id=_previous_id(tx, bundle),
+    )
+
+
 def list_bundles(
     tx: Tx, principal: Principal, source_slug: str, environment: str | None, page: PageRequest
-) -> Page[StoredBundle]:
+) -> tuple[Source, Page[StoredBundle]]:
     source = find_source(tx, principal, source_slug)
-    return store.list_bundles(tx, source.id, environment, page)
+    return source, store.list_bundles(tx, source.id, environment, page)
 
 
-def active_digest(tx: Tx, source_id: str, environment: str) -> str | None:
-    served = store.find_active(tx, source_id, environment)
-    return served.digest if served else None
+def find_active(tx: Tx, source_id: str, environment: str) -> StoredBundle | None:
+    return store.find_active(tx, source_id, environment)
 
 
 def find_equal(tx: Tx, upload: Upload) -> StoredBundle | None:
     return store.find_equal(tx, upload.source.id, upload.environment, upload.content_hash)
 
 
-def previous_id(tx: Tx, bundle: StoredBundle) -> str | None:
+def find_findings(tx: Tx, bundle: StoredBundle) -> tuple[Finding, ...]:
+    return store.find_findings(tx, bundle.id)
+
+
+def _point_at(tx: Tx, actor: Actor, bundle: StoredBundle, served: StoredBundle | None) -> Promoted | None:
+    """None where `served` is served no more."""
+    if served is not None and served.id == bundle.id:
+        return Promoted(bundle=bundle, previous_id=_previous_id(tx, bundle))
+    before = served.id if served else None
+    if not store.point_at(tx, bundle, before=before, at=now(), by=actor.name):
+        return None
+    audit.record(
+        tx, actor, bundle.org_id, "bundle.promote", bundle.id, environment=bundle.environment, was=before
+    )
+    return Promoted(bundle=get_bundle(tx, bundle.org_id, bundle.id), previous_id=before)
+
+
+def _previous_id(tx: Tx, bundle: StoredBundle) -> str | None:
     """What a roll-back of this bundle's environment would serve."""
     return store.find_previous_id(tx, bundle.source_id, bundle.environment)
+
+
+def _need_code_mode(org: Organization) -> None:
+    if not org.code_mode:
+        raise FeatureDisabled("Code mode is off for this organization; its operator switches it on.")
+
+
+def _need_active(source: Source) -> None:
+    if source.status != "active":
+        raise Conflict(f"The source {source.source_slug!r} is archived.")
+
+
+def _worst(findings: tuple[Finding, ...]) -> list[Finding]:
+    """As many findings as a person reads and a row should hold, errors first."""
+    if len(findings) <= _MAX_FINDINGS:
+        return list(findings)
+    levels = ("error", "warning", "info")
+    kept = sorted(findings, key=lambda finding: levels.index(finding.level))[:_MAX_FINDINGS]
+    message = f"{len(findings) - _MAX_FINDINGS:,} more findings are not kept; mend these, then upload again."
+    return [*kept, Finding(level="info", code="findings_left_out", pointer="", message=message)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import datetime
 
@@ -9,22 +10,24 @@ from sqlalchemy import RowMapping, and_, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from ammeter.base.pages import Page, PageRequest
+from ammeter.engines.compiler.model import Finding
 from ammeter.engines.db.database import Tx
 from ammeter.engines.db.paging import fetch_page
 from ammeter.engines.db.tables import active_bundles, bundles
 from ammeter.features.bundles.model import StoredBundle
 
 _b, _a = bundles.c, active_bundles.c
-_BUNDLES = select(bundles, _a.bundle_id.label("active_id")).outerjoin(
+# Findings may be many times the rest of a row, and few ask for them.
+_COLUMNS = [column for column in bundles.c if column.name != "findings"]
+_BUNDLES = select(*_COLUMNS, _a.bundle_id.label("active_id")).outerjoin(
     active_bundles, and_(_a.source_id == _b.source_id, _a.environment == _b.environment)
 )
 
 
-def insert_bundle(tx: Tx, bundle: StoredBundle) -> bool:
+def insert_bundle(tx: Tx, bundle: StoredBundle, findings: Sequence[Finding]) -> bool:
     """Whether it is new; an equal one may have come in at the same moment."""
-    row = asdict(bundle)
+    row = asdict(bundle) | {"findings": [asdict(finding) for finding in findings]}
     del row["is_active"]
-    row["findings"] = list(row["findings"])
     try:
         with tx.begin_nested():
             tx.execute(insert(bundles).values(row))
@@ -36,6 +39,11 @@ def insert_bundle(tx: Tx, bundle: StoredBundle) -> bool:
 def find_bundle(tx: Tx, org_id: str, bundle_id: str) -> StoredBundle | None:
     row = tx.execute(_BUNDLES.where(_b.org_id == org_id, _b.id == bundle_id)).mappings().one_or_none()
     return _bundle(row) if row else None
+
+
+def find_findings(tx: Tx, bundle_id: str) -> tuple[Finding, ...]:
+    stored = tx.scalar(select(_b.findings).where(_b.id == bundle_id))
+    return tuple(Finding(**finding) for finding in stored or ())
 
 
 def find_equal(tx: Tx, source_id: str, environment: str, content_hash: str) -> StoredBundle | None:

@@ -17,3 +17,5 @@ class Source:
     status: Literal["active", "archived"]
     created_at: datetime
     updated_at: datetime
+    viewers_may_execute: bool = False
+    """Whether a viewer's key may run scripts at the hosted endpoint, not only search."""

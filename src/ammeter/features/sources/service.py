@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ammeter.base.clock import now
 from ammeter.base.errors import Detail, NotFound, ValidationFailed
@@ -39,6 +40,16 @@ def get_source(tx: Tx, org_id: str, slug_or_id: str) -> Source:
     if source is None:
         raise NotFound("source")
     return source
+
+
+def set_policy(tx: Tx, actor: Actor, org_id: str, slug_or_id: str, *, viewers_may_execute: bool) -> Source:
+    actor.need(Role.admin, to="change a source's policy")
+    source = get_source(tx, org_id, slug_or_id)
+    changed = replace(source, viewers_may_execute=viewers_may_execute, updated_at=now())
+    store.update_source(tx, changed)
+    name = source.source_slug or source.id
+    audit.record(tx, actor, org_id, "source.policy", name, viewers_may_execute=viewers_may_execute)
+    return changed
 
 
 def list_sources(tx: Tx, org_id: str, page: PageRequest) -> Page[Source]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from sqlalchemy import insert, select
+from sqlalchemy import insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from ammeter.base.errors import Conflict
@@ -34,3 +34,8 @@ def find_source(tx: Tx, org_id: str, slug_or_id: str) -> Source | None:
 def list_sources(tx: Tx, org_id: str, page: PageRequest) -> Page[Source]:
     chosen = select(sources).where(sources.c.org_id == org_id).order_by(sources.c.id)
     return fetch_page(tx, chosen, page, lambda row: Source(**row))
+
+
+def update_source(tx: Tx, source: Source) -> None:
+    row = asdict(source)
+    tx.execute(update(sources).where(sources.c.id == row.pop("id")).values(row))

@@ -1,0 +1,64 @@
+"""`ammeter bundle promote` and `rollback`: which bundle an environment serves."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated, Any
+
+import typer
+
+from ammeter.base.errors import Conflict
+from ammeter.cli.bundle.options import BASE, BundleId, Environment, Key, SourceSlug, Url, connect
+from ammeter.cli.bundle.shown import bundle_lines, rollback_lines, show_lines
+from ammeter.cli.house import AsJson
+from ammeter.cli.remote import Remote, path_of
+from ammeter.cli.shown import show
+
+
+def promote(bundle: BundleId, url: Url = None, key: Key = None, as_json: AsJson = False) -> None:
+    """Serve a stored bundle in its environment."""
+    _promote(connect(url, key), bundle, as_json=as_json)
+
+
+def rollback(
+    source: SourceSlug,
+    environment: Environment = "production",
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    url: Url = None,
+    key: Key = None,
+    as_json: AsJson = False,
+) -> None:
+    """Serve again what was served before the active bundle."""
+    remote = connect(url, key)
+    active = _active(remote, source, environment)
+    previous = remote.get(BASE + path_of(active["id"]))["rollback"]["previousBundleId"]
+    if previous is None:
+        raise Conflict(f"Nothing was served in {environment} before {active['id']}; there is no way back.")
+    if not yes:
+        _ask(f"Serve {previous} instead of {active['id']} in {environment}?")
+    _promote(remote, previous, as_json=as_json)
+
+
+def _active(remote: Remote, source: str, environment: str) -> Any:
+    rows = remote.pages(BASE, source=source, environment=environment)["rows"]
+    active = next((row for row in rows if row["status"] == "active"), None)
+    if active is None:
+        raise Conflict(f"Nothing is served in {environment} of {source}: no bundle was promoted there.")
+    return active
+
+
+def _ask(question: str) -> None:
+    if not sys.stdin.isatty():
+        raise typer.BadParameter("nobody is here to ask; say --yes", param_hint="--yes")
+    if not typer.confirm(question, err=True):
+        raise typer.Exit(1)
+
+
+def _promote(remote: Remote, bundle_id: str, *, as_json: bool) -> None:
+    answer = remote.post(f"{BASE}{path_of(bundle_id)}/promote")
+    if as_json:
+        show(answer, as_json=True)
+        return
+    typer.echo("The bundle is served")
+    show_lines(bundle_lines(answer["bundle"]))
+    show_lines(rollback_lines(answer))

@@ -1,0 +1,50 @@
+"""SQL for serving: which bundle a slug and environment stand for, read at every request."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlalchemy import and_, bindparam, select
+
+from ammeter.engines.db.database import Tx
+from ammeter.engines.db.point_read import PointRead
+from ammeter.engines.db.tables import active_bundles, bundles, sources
+
+_s, _a, _b = sources.c, active_bundles.c, bundles.c
+_SERVED = PointRead(
+    select(_s.id, _s.org_id, _s.status, _s.viewers_may_execute, _b.id, _b.digest)
+    .select_from(
+        sources.outerjoin(
+            active_bundles,
+            and_(_a.source_id == _s.id, _a.environment == bindparam("environment")),
+        ).outerjoin(bundles, _b.id == _a.bundle_id)
+    )
+    .where(_s.source_slug == bindparam("slug"))
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Served:
+    """A source by its slug, and the bundle that is active in one of its environments."""
+
+    source_id: str
+    org_id: str
+    status: str
+    viewers_may_execute: bool
+    bundle_id: str | None
+    digest: str | None
+
+
+def find_served(tx: Tx, slug: str, environment: str) -> Served | None:
+    row = _SERVED.find(tx, slug=slug, environment=environment)
+    if row is None:
+        return None
+    source_id, org_id, status, viewers_may_execute, bundle_id, digest = row
+    return Served(
+        source_id=source_id,
+        org_id=org_id,
+        status=status,
+        viewers_may_execute=bool(viewers_may_execute),
+        bundle_id=bundle_id,
+        digest=digest,
+    )
