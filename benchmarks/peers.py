@@ -35,6 +35,11 @@ def npm_package(name: str) -> Path:
     return package
 
 
+def github_description() -> Path:
+    """GitHub's own, as its JavaScript SDK is made from: some 1,200 operations."""
+    return npm_package("@octokit/openapi") / "generated" / "api.github.com.json"
+
+
 def _told(what: str, command: list[str], folder: Path | None = None) -> None:
     if what:
         print(f"{what} …", file=sys.stderr)

@@ -30,7 +30,7 @@ from ammeter.engines.search.embed import packaged_embedding
 from ammeter.engines.search.index import SearchIndex, build_index
 from benchmarks.descriptions import compiled, plain_load, raw_bytes
 from benchmarks.machine import machine
-from benchmarks.peers import fastmcp_python
+from benchmarks.peers import fastmcp_python, github_description
 from benchmarks.search_floor import report_floor
 from benchmarks.search_rivals import Engine, FlatBm25, Substring, ask_fastmcp
 
@@ -139,7 +139,7 @@ def milliseconds(seconds: Sequence[float]) -> str:
     return f"p50 {cuts[49]:.2f} ms, p99 {cuts[98]:.2f} ms"
 
 
-def run(data: Path, fastmcp: Path, document: Path | None) -> None:
+def run(data: Path, fastmcp: Path, document: Path) -> None:
     queries = read_queries(data)
     files = {path.name.split(".")[0]: path for path in sorted((data / "specs").glob("*.gz"))}
     outcomes: dict[str, list[Outcome]] = {name: [] for name in RIVALS}
@@ -161,7 +161,7 @@ def run(data: Path, fastmcp: Path, document: Path | None) -> None:
         )
     report(queries, cards, outcomes, remarks)
     report_floor(cards, [(q.spec, q.kind, q.text) for q in queries], split_of)
-    report_cost(document, cards)
+    report_cost(document)
 
 
 def report(
@@ -193,14 +193,13 @@ def report(
         print(f"  {name:32} {milliseconds([row.seconds for row in rows])}")
 
 
-def report_cost(document: Path | None, cards: dict[str, tuple[Card, ...]]) -> None:
-    """Build, size, load and latency on one description: the given one, else the largest of the set."""
-    name = document.name if document else max(cards, key=lambda spec: len(cards[spec]))
-    largest = compiled(raw_bytes(document)).cards if document else cards[name]
+def report_cost(document: Path) -> None:
+    """Build, size, load and latency on one description."""
+    largest = compiled(raw_bytes(document)).cards
     begun = time.process_time()
     packaged_embedding.cache_clear()
     packaged_embedding()
-    print(f"\ncost on {name}; reading the embedding table once {(time.process_time() - begun) * 1000:.0f} ms")
+    print(f"\ncost on {document.name}; reading the embedding table once {(time.process_time() - begun) * 1000:.0f} ms")
     for part in (8, 4, 2, 1):
         some = largest[::part]
         begun = time.process_time()
@@ -223,11 +222,11 @@ def report_cost(document: Path | None, cards: dict[str, tuple[Card, ...]]) -> No
 def main() -> None:
     options = argparse.ArgumentParser()
     options.add_argument("--data", type=Path, required=True)
-    options.add_argument("--document", type=Path, help="an OpenAPI document to measure cost on")
+    options.add_argument("--document", type=Path, help="to measure cost on; else GitHub's")
     chosen = options.parse_args()
     if not (chosen.data / "queries.jsonl").exists():
         raise SystemExit(f"{chosen.data} has no queries.jsonl; name a query set with --data")
-    run(chosen.data, fastmcp_python(), chosen.document)
+    run(chosen.data, fastmcp_python(), chosen.document or github_description())
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from starlette.routing import Mount, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from ammeter.base.errors import NotFound
+from ammeter.doors.hosted_mcp.door import HOSTED_BASE, HostedMcp
 from ammeter.doors.http.edge import Edge
 from ammeter.doors.http.hosts import AllowedHosts
 from ammeter.doors.http.metrics import HttpMetrics
@@ -39,16 +40,22 @@ def build_app(house: House) -> WebApp:
         yield
         await house.stop()
 
-    doors = [Mount(API_BASE, rest_app(house)), Mount(UPLOADS_BASE, uploads_app(house))]
+    hosts = AllowedHosts(settings.allowed_hosts, public_url=settings.public_url)
+    doors = [
+        Mount(API_BASE, rest_app(house)),
+        Mount(UPLOADS_BASE, uploads_app(house)),
+        Mount(HOSTED_BASE, HostedMcp(house, hosts)),
+    ]
     if settings.demo:
         # Imported here: the demo's shop is for servers that have one.
-        from ammeter.doors.demo_api.app import DEMO_BASE, demo_app
+        from ammeter.doors.demo_api.app import demo_app
+        from ammeter.doors.demo_api.names import DEMO_BASE
 
         doors.append(Mount(DEMO_BASE, demo_app(house)))
     routes = [*doors, *probe_routes(house, metrics, lambda: edge.is_stopping)]
     edge = Edge(
         Router(routes, redirect_slashes=False, default=_nowhere, lifespan=lifespan),
-        hosts=AllowedHosts(settings.allowed_hosts, public_url=settings.public_url),
+        hosts=hosts,
         metrics=metrics,
         body_timeout_s=settings.body_timeout_s,
         body_limits={UPLOADS_BASE + UPLOAD_PATH: MAX_UPLOAD_BYTES},

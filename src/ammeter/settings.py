@@ -113,12 +113,21 @@ class Settings(BaseSettings):
     stop_grace_s: float = Field(
         20, ge=0, le=600, description="Seconds that requests and jobs in flight may take to finish at a stop."
     )
+    telemetry_retention_days: int = Field(
+        90,
+        ge=0,
+        le=3650,
+        description="Days that telemetry events and sessions are kept; 0: for ever. Sums are kept two years.",
+    )
     job_concurrency: int = Field(4, ge=1, le=64, description="Jobs that one process works on at once.")
     allow_private_networks: WordList = Field(
         (),
         description="Networks that are not public and may still be called, comma-separated, such as"
         " `10.0.0.0/8,127.0.0.1`; `*` or `true`: all but link-local, multicast and cloud metadata addresses,"
         " which must be named.",
+    )
+    live_bundles: int = Field(
+        32, ge=1, le=10_000, description="Bundles that a process keeps ready to serve; others are read again."
     )
     secret_env_names: WordList = Field(
         (),
@@ -268,6 +277,15 @@ S = TypeVar("S", Settings, ClientSettings)
 def load_settings(**overrides: Any) -> Settings:
     """Settings from the environment, command-line values first; SettingsError in one line."""
     return _load(Settings, overrides)
+
+
+def seconds_in_environment(name: str) -> float | None:
+    """The number in a variable that a manifest names as its script timeout; None where there is none."""
+    try:
+        seconds = float(os.environ.get(name, ""))
+    except ValueError:
+        return None
+    return seconds if 0 < seconds < float("inf") else None
 
 
 def load_client_settings(**overrides: Any) -> ClientSettings:

@@ -15,16 +15,21 @@ from ammeter.engines.blobs.port import Blobs
 from ammeter.engines.buckets import Buckets, Policy
 from ammeter.engines.db.database import Database
 from ammeter.engines.db.migrate import migrate
+from ammeter.engines.egress.client import Egress
+from ammeter.engines.egress.guard import Guard
 from ammeter.engines.jobs.choose import make_jobs
 from ammeter.engines.jobs.port import Handler, Jobs
 from ammeter.engines.sandbox.lazy import LazySandbox
 from ammeter.features.bundles.build import Builder
 from ammeter.features.bundles.model import RecentUse, unknown_use
+from ammeter.features.gateway.live import LiveBundles
 from ammeter.features.orgs.keys import LastUsed
 from ammeter.features.secrets.sealing import open_key_ring
 from ammeter.features.secrets.service import Secrets
+from ammeter.features.telemetry.recorder import Recorder
+from ammeter.features.telemetry.sessions import KEY_PURPOSE, SessionKeeper
 from ammeter.features.upkeep import check_job, housekeeping_job
-from ammeter.settings import Settings
+from ammeter.settings import Settings, seconds_in_environment
 
 log = logging.getLogger("ammeter.wiring")
 
@@ -43,14 +48,21 @@ class House:
     sandbox: LazySandbox
     builder: Builder
     recent_use: RecentUse
+    egress: Egress
+    live: LiveBundles
+    recorder: Recorder
+    sessions: SessionKeeper
 
     async def stop(self) -> None:
-        """End what runs beside the event loop: the compiling process and the sandbox's workers."""
+        """End what runs beside the event loop: compiling, the sandbox's workers, calls, the recorder."""
         self.builder.close()
         await self.sandbox.stop()
+        await self.egress.close()
+        await self.recorder.stop()
 
     def close(self) -> None:
         try:
+            self.recorder.close()
             self.last_used.flush()
         finally:
             self.db.close()
@@ -84,7 +96,17 @@ def open_house(settings: Settings) -> House:
         sandbox=sandbox,
         builder=Builder(sandbox.open, at_once=settings.compile_concurrency, waiting=settings.compile_queue),
         recent_use=unknown_use,
+        egress=Egress(Guard(_private_networks(settings))),
+        recorder=Recorder(db),
+        sessions=SessionKeeper(db, lambda: secrets.derived_keys(KEY_PURPOSE)),
+        live=LiveBundles(blobs, capacity=settings.live_bundles, seconds_of=seconds_in_environment),
     )
+
+
+def _private_networks(settings: Settings) -> tuple[str, ...]:
+    # The demo's API is this server's own.
+    demo = ("127.0.0.0/8", "::1/128") if settings.demo else ()
+    return (*settings.allow_private_networks, *demo)
 
 
 def _open_secrets(settings: Settings, db: Database) -> Secrets:

@@ -58,9 +58,10 @@ def _request(connection: socket.socket) -> bytes:
     got = b""
     while b"\r\n\r\n" not in got:
         piece = connection.recv(65536)
-        if not piece:
-            return got
         got += piece
+        # A client that wants to speak TLS waits for an answer to its first bytes.
+        if not piece or got.startswith(b"\x16"):
+            return got
     head, _, body = got.partition(b"\r\n\r\n")
     length = next((int(line[15:]) for line in head.split(b"\r\n") if line.startswith(b"content-length")), 0)
     while len(body) < length:

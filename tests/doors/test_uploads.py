@@ -8,6 +8,7 @@ import time
 
 import pytest
 import yaml
+from sqlalchemy import text
 
 from ammeter.engines.compiler.bundle import unpack
 from ammeter.features.orgs import keys, service
@@ -66,10 +67,10 @@ def test_equal_content_is_one_bundle_whatever_text_it_came_as(owner: Publisher) 
 
 
 def test_content_that_is_stored_is_not_compiled_again(owner: Publisher) -> None:
-    """Seen in the artifact: what is stored stands, even where compiling would give something else."""
+    # What is stored stands, even where compiling would say something else.
     one = owner.upload(openapi=pets())
     with owner.household.house.db.write() as tx:
-        tx.exec_driver_sql("UPDATE bundles SET operations = 77 WHERE id = '%s'" % one["bundleId"])  # noqa: S608
+        tx.execute(text("UPDATE bundles SET operations = 77 WHERE id = :id"), {"id": one["bundleId"]})
     again = owner.upload(openapi=pets(), promote=True)
     assert again["bundleId"] == one["bundleId"]
     assert (again["bundle"]["operations"], again["bundle"]["status"]) == (77, "active")

@@ -42,7 +42,9 @@ def signed(token: str, raw: bytes, stamp: str | None = None) -> dict[str, str]:
         "authorization": f"Bearer {token}",
         "content-type": "application/json",
         "x-service-timestamp": stamp,
-        "x-service-signature": hmac.new(token.encode(), f"{stamp}.".encode() + raw, hashlib.sha256).hexdigest(),
+        "x-service-signature": hmac.new(
+            token.encode(), f"{stamp}.".encode() + raw, hashlib.sha256
+        ).hexdigest(),
     }
 
 

@@ -15,6 +15,7 @@ from ammeter.cli.admin import admin_commands
 from ammeter.cli.bundle import bundle_commands
 from ammeter.cli.first import DEMO_SLUG, FirstOwner, demo_owner, make_first_owner
 from ammeter.cli.house import AsJson, opened
+from ammeter.cli.mcp import mcp_commands, try_commands
 from ammeter.cli.remote import Refused, RemoteError
 from ammeter.cli.shown import show
 from ammeter.engines.db.database import Database
@@ -34,6 +35,8 @@ def app() -> typer.Typer:
     commands.command()(migrate)
     commands.command()(version)
     commands.add_typer(bundle_commands(), name="bundle")
+    commands.add_typer(mcp_commands(), name="mcp")
+    commands.add_typer(try_commands(), name="try")
     commands.add_typer(admin_commands(), name="admin")
     return commands
 

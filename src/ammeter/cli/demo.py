@@ -12,7 +12,8 @@ from typing import Any
 from ammeter import __version__
 from ammeter.cli.first import DEMO_SLUG, FirstOwner
 from ammeter.cli.remote import Remote, RemoteError
-from ammeter.doors.demo_api.app import DEMO_BASE, DEMO_SECRET, demo_description
+from ammeter.doors.demo_api.app import demo_description
+from ammeter.doors.demo_api.names import DEMO_BASE, DEMO_SECRET
 from ammeter.engines.compiler.hashing import canonical_hash
 
 log = logging.getLogger("ammeter.demo")

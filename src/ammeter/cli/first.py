@@ -11,7 +11,7 @@ from pathlib import Path
 from ammeter.base.errors import Conflict, NotFound, Unauthenticated
 from ammeter.base.pages import PageRequest
 from ammeter.cli.house import operator
-from ammeter.doors.demo_api.app import DEMO_ORG, DEMO_SECRET
+from ammeter.doors.demo_api.names import DEMO_ORG, DEMO_SECRET
 from ammeter.engines.db.database import Tx
 from ammeter.features.orgs import keys, members, service
 from ammeter.features.orgs.model import Role

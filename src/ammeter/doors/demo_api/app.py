@@ -15,16 +15,13 @@ from starlette.types import Receive, Scope, Send
 
 from ammeter.base.errors import NotFound
 from ammeter.doors.demo_api.answers import refusal
+from ammeter.doors.demo_api.names import DEMO_BASE, DEMO_ORG, DEMO_SECRET
 from ammeter.doors.demo_api.routes import shop_routes
 from ammeter.doors.demo_api.shop import Shop, ShopError
 from ammeter.doors.http.edge import notes_of
 from ammeter.engines.db.database import Tx
 from ammeter.features.orgs import service
 from ammeter.wiring import House
-
-DEMO_BASE = "/demo-api"
-DEMO_ORG = "demo"
-DEMO_SECRET = "DEMO_API_TOKEN"  # noqa: S105 - a name, not a value
 
 FindToken = Callable[[], Awaitable[str | None]]
 

@@ -39,6 +39,7 @@ class HostedMcp:
         self._house = house
         self._hosts = hosts
         self._endpoint = Endpoint(house)
+        house.recorder.start()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         notes = notes_of(scope)

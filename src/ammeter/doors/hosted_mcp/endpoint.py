@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from ammeter.base.text import did_you_mean
-from ammeter.doors.hosted_mcp.answers import SERVER_INFO, SESSION_META, encoded
+from ammeter.doors.hosted_mcp.answers import SERVER_INFO, encoded
 from ammeter.doors.hosted_mcp.protocol import (
     HANDSHAKE,
     INVALID_PARAMS,
@@ -20,7 +20,7 @@ from ammeter.doors.hosted_mcp.protocol import (
     Message,
     Refusal,
 )
-from ammeter.doors.hosted_mcp.seen import Seen
+from ammeter.doors.hosted_mcp.seen import Seen, client_of
 from ammeter.features.gateway.credentials import OrgCredentials
 from ammeter.features.gateway.execute import Executed, Workshop, execute_script
 from ammeter.features.gateway.host import ApiHost
@@ -69,7 +69,9 @@ class Endpoint:
             return await self._call_tool(visit, message)
         if method == "tools/list":
             if message.params.get("cursor"):
-                raise Refusal(INVALID_PARAMS, "The tools are one page; there is no cursor.", status=_bad(message))
+                raise Refusal(
+                    INVALID_PARAMS, "The tools are one page; there is no cursor.", status=_bad(message)
+                )
             return {"tools": TOOLS}
         if method == "server/discover" and message.is_modern:
             return await self._discover(visit, message)
@@ -87,7 +89,7 @@ class Endpoint:
         started = time.perf_counter()
         live = await self._house.live.get(visit.target)
         chosen = asked if asked in HANDSHAKE else HANDSHAKE[-1]
-        session = await self._seen.greet(visit, message, _client_of(message.params.get("clientInfo")))
+        session = await self._seen.greet(visit, message, client_of(message.params.get("clientInfo")))
         visit.answer_headers["mcp-session-id"] = session.handle
         self._seen.greeted(visit, session, chosen, started)
         return {
@@ -100,7 +102,7 @@ class Endpoint:
     async def _discover(self, visit: Visit, message: Message) -> dict[str, Any]:
         started = time.perf_counter()
         live = await self._house.live.get(visit.target)
-        session = await self._seen.greet(visit, message, _client_of(message.meta.get(META + "clientInfo")))
+        session = await self._seen.greet(visit, message, client_of(message.meta.get(META + "clientInfo")))
         visit.session_handle = session.handle
         self._seen.greeted(visit, session, message.version, started)
         return {
@@ -112,7 +114,9 @@ class Endpoint:
     async def _call_tool(self, visit: Visit, message: Message) -> dict[str, Any]:
         name, arguments = message.params.get("name"), message.params.get("arguments", {})
         if not isinstance(name, str) or not isinstance(arguments, dict):
-            raise Refusal(INVALID_PARAMS, "tools/call has a name and an object of arguments.", status=_bad(message))
+            raise Refusal(
+                INVALID_PARAMS, "tools/call has a name and an object of arguments.", status=_bad(message)
+            )
         if name == SEARCH:
             return await self._search(visit, message, arguments)
         if name == EXECUTE:
@@ -141,8 +145,7 @@ class Endpoint:
         started = time.perf_counter()
         live = await self._house.live.get(visit.target)
         header = parse_header(code)
-        handle = header.tags.get("session") or message.meta.get(SESSION_META)
-        session = await self._seen.greet(visit, message, handle=handle if isinstance(handle, str) else None)
+        session = await self._seen.greet(visit, message, handle=header.tags.get("session"))
         visit.session_handle = session.handle if message.is_modern else None
         if not visit.target.may_execute:
             executed = _role_needed(visit)
@@ -150,7 +153,17 @@ class Endpoint:
             executed = await self._run(visit, live, code)
             self._remind(session.id, header, executed)
         text = encoded(executed.data).decode()
-        self._seen.executed(visit, session, message.version, started, code, header, live, executed, text)
+        self._seen.executed(
+            visit,
+            session,
+            message.version,
+            started,
+            code=code,
+            header=header,
+            live=live,
+            executed=executed,
+            text=text,
+        )
         return {
             "content": [{"type": "text", "text": text}, *executed.files],
             "structuredContent": executed.data,
@@ -163,7 +176,9 @@ class Endpoint:
         def note(host: ApiHost) -> None:
             visit.host = host
 
-        credentials = OrgCredentials(house.db, house.secrets, visit.target.org_id, house.secret_environment)
+        credentials = OrgCredentials(
+            house.db, house.secrets, visit.target.org_id, house.settings.secret_environment
+        )
         return await execute_script(
             Workshop(sandbox=await house.sandbox.open(), egress=house.egress),
             live,
@@ -215,16 +230,6 @@ def _tool_error(text: str) -> dict[str, Any]:
 
 def _bad(message: Message) -> int:
     return 400 if message.is_modern else 200
-
-
-def _client_of(told: Any) -> tuple[str, str]:
-    if not isinstance(told, dict):
-        return "", ""
-    return _short(told.get("name")), _short(told.get("version"))
-
-
-def _short(value: Any) -> str:
-    return value[:120] if isinstance(value, str) else ""
 
 
 def _server_info(live: LiveBundle) -> dict[str, Any]:

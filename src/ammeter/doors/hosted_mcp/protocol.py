@@ -37,13 +37,15 @@ Id = str | int | None
 
 
 class Refusal(Exception):
-    def __init__(self, code: int, message: str, *, status: int = 200, data: Any = None, id: Id = None) -> None:
+    def __init__(
+        self, code: int, message: str, *, status: int = 200, data: Any = None, of: Id = None
+    ) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
         self.status = status
         self.data = data
-        self.id = id
+        self.id = of
 
     def body(self) -> dict[str, Any]:
         error: dict[str, Any] = {"code": self.code, "message": self.message}
@@ -118,11 +120,11 @@ def _read_shape(value: Any, version: str) -> Message:
         return Message(method="", params={}, version=version, wants_answer=False)
     method, params = value.get("method"), value.get("params", {})
     if not isinstance(method, str):
-        raise Refusal(INVALID_REQUEST, 'A request names its "method".', status=400, id=known)
+        raise Refusal(INVALID_REQUEST, 'A request names its "method".', status=400, of=known)
     if "id" in value and known is None:
         raise Refusal(INVALID_REQUEST, 'An "id" is a string or an integer.', status=400)
     if not isinstance(params, dict):
-        raise Refusal(INVALID_PARAMS, '"params" is an object.', status=400, id=known)
+        raise Refusal(INVALID_PARAMS, '"params" is an object.', status=400, of=known)
     return Message(method=method, params=params, version=version, id=known, wants_answer="id" in value)
 
 
@@ -137,11 +139,11 @@ def _check_modern(message: Message, told: str | None, inner: Any, headers: Mappi
             f"MCP {told[:40]} is not spoken here; {', '.join(SUPPORTED)} are.",
             status=400,
             data={"supported": list(SUPPORTED), "requested": told},
-            id=message.id,
+            of=message.id,
         )
     if inner is None or not isinstance(message.meta.get(META + "clientCapabilities"), dict):
         missing = "protocolVersion" if inner is None else "clientCapabilities"
-        raise Refusal(INVALID_PARAMS, f"_meta lacks {META}{missing}.", status=400, id=message.id)
+        raise Refusal(INVALID_PARAMS, f"_meta lacks {META}{missing}.", status=400, of=message.id)
     if (method := headers.get("mcp-method")) != message.method:
         raise _mismatch(message, "Mcp-Method", method, message.method)
     if message.method == "tools/call":
@@ -162,7 +164,7 @@ def _decoded(value: str | None) -> str | None:
 
 def _mismatch(message: Message, header: str, told: Any, meant: Any) -> Refusal:
     text = f"The header {header} is {_shown(told)}, and the body says {_shown(meant)}."
-    return Refusal(HEADER_MISMATCH, text, status=400, id=message.id)
+    return Refusal(HEADER_MISMATCH, text, status=400, of=message.id)
 
 
 def _shown(value: Any) -> str:

@@ -1,8 +1,8 @@
 """From work under way to a response: plain JSON where it ends soon, a stream of events where it does not.
 
-A stream tells how far a script is, if the client asked for that, and keeps proxies from giving up. A client of
-the newest revision that goes away has cancelled; an older one may come back for its session, so its script
-goes on to the end.
+A stream tells how far a script is, if the client asked for that, and keeps proxies from giving up. A client
+of the newest revision that goes away has cancelled; an older one may come back for its session, so its
+script goes on to the end.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ async def respond(
     watcher = asyncio.ensure_future(_watch(gone)) if gone is not None else None
     try:
         if streams:
-            waited = {work, watcher} if watcher is not None else {work}
+            waited: set[asyncio.Future[Any]] = {work, watcher} if watcher is not None else {work}
             await asyncio.wait(
                 waited, timeout=1.0 if wants_progress else _SOON_S, return_when=asyncio.FIRST_COMPLETED
             )
@@ -45,7 +45,8 @@ async def respond(
                     stream, media_type="text/event-stream", headers={"cache-control": "no-store"}
                 )
         elif watcher is not None:
-            await asyncio.wait({work, watcher}, return_when=asyncio.FIRST_COMPLETED)
+            both: set[asyncio.Future[Any]] = {work, watcher}
+            await asyncio.wait(both, return_when=asyncio.FIRST_COMPLETED)
         if watcher is not None and watcher.done() and not work.done():
             work.cancel()
         return json_response(await work, headers=visit.answer_headers)
@@ -84,7 +85,7 @@ def _end(work: Work, message: Message) -> dict[str, Any]:
         return refusal.body()
     except Exception:
         log.exception("hosted endpoint failed in a stream")
-        return Refusal(INTERNAL, "Something went wrong on our side.", id=message.id).body()
+        return Refusal(INTERNAL, "Something went wrong on our side.", of=message.id).body()
 
 
 def _progress(token: str | int, visit: Visit) -> dict[str, Any]:

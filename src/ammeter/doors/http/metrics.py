@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import hmac
+from collections.abc import Callable, Iterator
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.gc_collector import GCCollector
 from prometheus_client.platform_collector import PlatformCollector
 from prometheus_client.process_collector import ProcessCollector
+from prometheus_client.registry import Collector
 from starlette.requests import Request
 from starlette.responses import Response
 
 from ammeter.base.errors import Unauthenticated
+from ammeter.features.telemetry.model import KINDS
+from ammeter.features.telemetry.recorder import Figures
 
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 
@@ -39,9 +44,47 @@ class HttpMetrics:
             "ammeter_http_requests_in_flight", "Requests being answered now.", registry=self.registry
         )
 
+    def watch_telemetry(self, figures: Callable[[], Figures]) -> None:
+        """Show what the recorder of telemetry counts."""
+        self.registry.register(_TelemetryFigures(figures))
+
     def answered(self, *, method: str, route: str, status: int, seconds: float) -> None:
         self._requests.labels(method, route, str(status)).inc()
         self._seconds.labels(route).observe(seconds)
+
+
+class _TelemetryFigures(Collector):
+    def __init__(self, figures: Callable[[], Figures]) -> None:
+        self._figures = figures
+
+    def collect(self) -> Iterator[Metric]:
+        now = self._figures()
+        stored = CounterMetricFamily("ammeter_telemetry_events", "Events stored.", labels=["kind"])
+        for kind in KINDS:
+            stored.add_metric([kind], now.stored.get(kind, 0))
+        yield stored
+        dropped = CounterMetricFamily(
+            "ammeter_telemetry_dropped_events", "Events dropped.", labels=["kind", "reason"]
+        )
+        for labels, count in sorted(now.dropped.items()):
+            dropped.add_metric(labels, count)
+        yield dropped
+        for name, words, count in (
+            ("content_dropped_events", "Events stored without their texts.", now.content_dropped),
+            ("secrets_stripped", "Secrets taken out of events.", now.secrets_stripped),
+            (
+                "failed_writes",
+                "Writes of events that failed and were or will be repeated.",
+                now.failed_writes,
+            ),
+        ):
+            yield CounterMetricFamily(f"ammeter_telemetry_{name}", words, value=count)
+        yield GaugeMetricFamily(
+            "ammeter_telemetry_buffered_events", "Events not yet stored.", value=now.buffered
+        )
+        yield GaugeMetricFamily(
+            "ammeter_telemetry_buffered_bytes", "About their size in memory.", value=now.buffered_bytes
+        )
 
 
 def metrics_page(metrics: HttpMetrics, token: str, request: Request) -> Response:

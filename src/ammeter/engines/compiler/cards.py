@@ -5,11 +5,11 @@ from __future__ import annotations
 import html
 import re
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ammeter.engines.compiler.examples import example
-from ammeter.engines.compiler.model import SCHEMA_PREFIX, Api, Card, Json, Operation
+from ammeter.engines.compiler.model import SCHEMA_PREFIX, Api, Card, Json, Operation, Parameter
 from ammeter.engines.compiler.shapes import target
 from ammeter.engines.compiler.text import comment
 from ammeter.engines.compiler.types_text import Names
@@ -20,6 +20,8 @@ _ANSWER_DEPTH = 2
 _MAX_FIELDS = 400
 _MAX_ANSWER_FIELDS = 200
 _MAX_TEXT = 20_000
+# A key in a header says nothing of what an operation does.
+_UNTOLD_HEADERS = {"x-api-key"}
 # Each stops at the next opening sign, so that a text of nothing but those is read once, not squared.
 _TAG = re.compile(r"</?[A-Za-z!][^<>]*>")
 _LINK = re.compile(r"\[([^\[\]]+)\]\([^()]*\)")
@@ -50,13 +52,17 @@ def make_card(api: Api, operation: Operation, client_name: str, names: Names | N
         deprecated=operation.deprecated,
         tags=operation.tags,
         description=comment(plain(operation.description), 2_500),
-        parameter_texts=tuple((p.name, plain(p.description)[:240]) for p in operation.parameters),
+        parameter_texts=tuple((p.name, plain(p.description)[:240]) for p in _told_parameters(operation)),
         body_fields=tuple(body.fields.items()),
         body_types=tuple(body.types),
         response_fields=tuple(answer.fields),
         response_types=tuple(answer.types),
         enums=tuple(_enums(api, operation)),
     )
+
+
+def _told_parameters(operation: Operation) -> Iterator[Parameter]:
+    return (p for p in operation.parameters if p.location != "header" or p.name.lower() not in _UNTOLD_HEADERS)
 
 
 def plain(text: str) -> str:

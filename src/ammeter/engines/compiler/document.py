@@ -218,11 +218,15 @@ class _Plain:
         path.append("")
         for key, inner in value.items():
             path[-1] = name = self._key(key)
-            found[name] = self.value(inner)
+            # Most values are short texts: no call for each of them.
+            is_text = type(inner) is str and inner.isascii()
+            found[name] = inner if is_text else self.value(inner)
         path.pop()
         return found
 
     def _key(self, key: Any) -> str:
+        if type(key) is str and len(key) <= MAX_KEY_CHARS and key.isascii():
+            return key
         name = key if type(key) is str else json.dumps(key) if isinstance(key, bool | None) else str(key)
         if len(name) > MAX_KEY_CHARS:
             message = f"A key has {len(name):,} characters; at most {MAX_KEY_CHARS:,} are taken."

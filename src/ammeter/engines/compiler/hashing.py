@@ -9,7 +9,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from operator import is_not
 from typing import Any
+
+_PLAIN = frozenset({str, int, bool, type(None)})
 
 
 def canonical_hash(value: Any) -> str:
@@ -22,15 +25,17 @@ def canonical_json(value: Any) -> bytes:
 
 
 def _whole(value: Any) -> Any:
+    """Whole numbers as integers; what has none stays as it is, for most of a description has none."""
     kind = type(value)
-    if kind is str or kind is int:
-        return value
-    if kind is dict:
-        return {key: _whole(inner) for key, inner in value.items()}
-    if kind is list or kind is tuple:
-        return [_whole(inner) for inner in value]
     if kind is float:
         return int(value) if value.is_integer() else value
-    if isinstance(value, Mapping):
-        return {key: _whole(inner) for key, inner in value.items()}
+    if kind is dict or isinstance(value, Mapping):
+        changed = {}
+        for key, inner in value.items():
+            if type(inner) not in _PLAIN and (whole := _whole(inner)) is not inner:
+                changed[key] = whole
+        return {**value, **changed} if changed or kind is not dict else value
+    if kind is list or kind is tuple:
+        items = [inner if type(inner) in _PLAIN else _whole(inner) for inner in value]
+        return items if any(map(is_not, items, value)) else value
     return value

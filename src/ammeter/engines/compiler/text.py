@@ -17,6 +17,9 @@ _HIDDEN = re.compile(
 )
 
 
+_json = json.JSONEncoder(ensure_ascii=False).encode
+
+
 def key(name: str) -> str:
     """A name as a key of an object."""
     if name == "__proto__":
@@ -26,7 +29,7 @@ def key(name: str) -> str:
 
 def quoted(text: str) -> str:
     """A string literal that reads as it is written, in TypeScript and JSON alike."""
-    return _HIDDEN.sub(_escaped, json.dumps(text, ensure_ascii=False))
+    return _HIDDEN.sub(_escaped, _json(text))
 
 
 def literal(value: Any) -> str:

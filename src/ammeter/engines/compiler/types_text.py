@@ -5,6 +5,7 @@ has no write-only ones.
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
@@ -19,6 +20,8 @@ _ANY_OBJECT = "Record<string, unknown>"
 _SPELLED_ENUM = 40
 _SPELLED_KEYS = 12
 _MAX_UNROLLED = 3
+# Texts, as one sign each; brackets; operators.
+_SIGNS = re.compile(r'"(?:[^"\\]|\\.)*"?|[{\[(<}\])>]| [|&]')
 # Every object has these; an optional one must allow what is inherited.
 _INHERITED = {
     *("constructor", "hasOwnProperty", "isPrototypeOf", "propertyIsEnumerable", "toLocaleString"),
@@ -230,19 +233,13 @@ def grouped(written: str) -> str:
     """In brackets where an operator stands outside of any bracket."""
     if " | " not in written and " & " not in written:
         return written
-    depth, quote, skipped = 0, False, False
-    for i, c in enumerate(written):
-        if skipped:
-            skipped = False
-        elif quote:
-            skipped, quote = c == "\\", c != '"'
-        elif c == '"':
-            quote = True
-        elif c in "{[(<":
+    depth = 0
+    for sign in _SIGNS.findall(written):
+        if sign in "{[(<":
             depth += 1
-        elif c in "}])>":
+        elif sign in "}])>":
             depth -= 1
-        elif c in "|&" and depth == 0 and written[i - 1] == " ":
+        elif sign[0] == " " and depth == 0:
             return f"({written})"
     return written
 
@@ -356,5 +353,5 @@ RESERVED = {
     *("switch", "this", "throw", "true", "try", "typeof", "var", "while", "with", "yield", "let"),
     *("static", "implements", "interface", "package", "private", "protected", "public", "await"),
     *("type", "declare", "async", "of", "keyof", "readonly", "infer", "is", "asserts", "unique"),
-    *("global"),
+    "global",
 }

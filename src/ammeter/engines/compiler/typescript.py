@@ -170,7 +170,9 @@ def _groups(tree: dict[str, Any], writers: _Writers, indent: str) -> list[str]:
         if isinstance(part, Operation):
             words = comment(part.summary or part.description or f"{part.method.upper()} {part.path}")
             lines.append(f"{indent}/** {'@deprecated ' if part.deprecated else ''}{words} */")
-            lines.append(f"{indent}{key(name)}{_method_type(part, writers)};")
+            # Unquoted, `new` would declare a constructor.
+            shown = '"new"' if name == "new" else key(name)
+            lines.append(f"{indent}{shown}{_method_type(part, writers)};")
         else:
             inner = _groups(part, writers, indent + "  ")
             lines += [f"{indent}readonly {key(name)}: {{", *inner, indent + "};"]

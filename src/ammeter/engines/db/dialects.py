@@ -10,14 +10,17 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from sqlalchemy import URL, Connection, Engine, Index, create_engine, event, make_url, text
+from sqlalchemy import URL, Connection, Engine, Index, Table, create_engine, event, make_url, text
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import ConnectionPoolEntry, NullPool
 
 from ammeter.base.errors import SettingsError
+
+if TYPE_CHECKING:
+    from sqlalchemy.dialects import postgresql, sqlite
 
 _SQLITE_BUSY_MS = 5_000
 _PG_STATEMENT_MS = 30_000
@@ -214,6 +217,19 @@ def _forget_read_only(connection: Any, _: ConnectionPoolEntry) -> None:
 def partial_index(name: str, *columns: str, unique: bool = False, where: str) -> Index:
     """An index over the rows that `where` holds for; both databases have them, each by its own word."""
     return Index(name, *columns, unique=unique, sqlite_where=text(where), postgresql_where=text(where))
+
+
+def merging_insert(tx: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:
+    """An insert that can say what becomes of a row that is there already; both databases have it, each by
+    its own construct."""
+    # Imported here: neither database pays for the other.
+    if tx.dialect.name == Sqlite.name:
+        from sqlalchemy.dialects.sqlite import insert
+
+        return insert(table)
+    from sqlalchemy.dialects.postgresql import insert as insert_there
+
+    return insert_there(table)
 
 
 def dialect_of(url_text: str) -> Dialect:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from sqlalchemy import (
     JSON,
+    BigInteger,
     Boolean,
     Column,
     Double,
@@ -183,6 +184,137 @@ active_bundles = Table(
     Column("promoted_by", Text, nullable=False),
 )
 
+telemetry_events = Table(
+    "telemetry_events",
+    metadata,
+    # No foreign keys: a batch is not refused because one of its sources has gone.
+    _id(),
+    Column("org_id", Text, nullable=False),
+    Column("source_id", Text, nullable=False),
+    Column("environment", Text, nullable=False),
+    Column("bundle_id", Text),
+    Column("key_id", Text, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("at", Instant, nullable=False, index=True),
+    Column("session_id", Text, nullable=False),
+    Column("session_source", Text, nullable=False),
+    Column("starts_session", Boolean, nullable=False),
+    Column("first_script", Boolean, nullable=False),
+    Column("trace_id", Text),
+    Column("client_name", Text, nullable=False),
+    Column("client_version", Text, nullable=False),
+    Column("protocol_version", Text, nullable=False),
+    Column("request_id", Text, nullable=False),
+    Column("duration_ms", Integer, nullable=False),
+    Column("outcome", Text, nullable=False),
+    Column("error_class", Text),
+    Column("error_message", Text),
+    Column("intent", Text),
+    Column("context", Text),
+    Column("frustration", Integer),
+    Column("frustration_text", Text),
+    Column("tags", JSON, nullable=False),
+    Column("query", Text),
+    Column("result_operations", JSON, nullable=False),
+    Column("top_score", Double),
+    Column("code", Text),
+    Column("result", Text),
+    Column("logs", JSON, nullable=False),
+    Column("calls", JSON, nullable=False),
+    Column("invented", JSON, nullable=False),
+    Column("cpu_ms", Double),
+    Column("bytes_in", BigInteger, nullable=False),
+    Column("bytes_out", BigInteger, nullable=False),
+    Column("truncated", Boolean, nullable=False),
+    Column("secrets_stripped", Integer, nullable=False),
+    Column("flags", JSON, nullable=False),
+    Column("content_dropped", Boolean, nullable=False),
+    Index(None, "org_id", "at"),
+    Index(None, "session_id", "id"),
+)
+
+telemetry_sessions = Table(
+    "telemetry_sessions",
+    metadata,
+    _id(),
+    Column("org_id", Text, nullable=False),
+    Column("source_id", Text, nullable=False),
+    Column("environment", Text, nullable=False),
+    Column("key_id", Text, nullable=False),
+    Column("client_name", Text, nullable=False),
+    Column("client_version", Text, nullable=False),
+    Column("session_source", Text, nullable=False),
+    Column("trace_id", Text),
+    Column("started_at", Instant, nullable=False),
+    Column("last_event_at", Instant, nullable=False, index=True),
+    Column("events", Integer, nullable=False),
+    Column("scripts", Integer, nullable=False),
+    Column("script_errors", Integer, nullable=False),
+    Column("searches", Integer, nullable=False),
+    Column("search_misses", Integer, nullable=False),
+    Column("errors", Integer, nullable=False),
+    Column("calls", Integer, nullable=False),
+    Column("frustration_sum", Integer, nullable=False),
+    Column("frustration_count", Integer, nullable=False),
+    Column("frustration_max", Integer),
+    Column("blocked_egress", Integer, nullable=False),
+    Column("secret_stripped", Integer, nullable=False),
+    Column("unknown_outcome_write", Integer, nullable=False),
+    Column("flagged_by_person", Boolean, nullable=False),
+    Index(None, "org_id", "last_event_at"),
+    Index(None, "key_id", "last_event_at"),
+    partial_index("ix_telemetry_sessions_trace_id", "trace_id", where="trace_id IS NOT NULL"),
+)
+
+# Which operations a session has called: each once, so that sessions can be counted without their events.
+telemetry_session_operations = Table(
+    "telemetry_session_operations",
+    metadata,
+    Column("session_id", Text, primary_key=True),
+    Column("operation_id", Text, primary_key=True),
+)
+
+telemetry_operation_days = Table(
+    "telemetry_operation_days",
+    metadata,
+    Column("source_id", Text, primary_key=True),
+    Column("environment", Text, primary_key=True),
+    Column("operation_id", Text, primary_key=True),
+    Column("at", Instant, primary_key=True, index=True),
+    Column("org_id", Text, nullable=False),
+    Column("scripts", Integer, nullable=False),
+    Column("sessions", Integer, nullable=False),
+    Column("calls", Integer, nullable=False),
+    Column("errors", Integer, nullable=False),
+)
+
+# Scripts by how long they took: up to so many milliseconds, and more.
+DURATION_COLUMNS = (
+    "ms_5", "ms_10", "ms_20", "ms_50", "ms_100", "ms_200", "ms_500", "ms_1000", "ms_2000", "ms_5000",
+    "ms_10000", "ms_20000", "ms_60000", "ms_more",
+)  # fmt: skip
+
+
+def _roll_up(name: str) -> Table:
+    counts = (
+        *("sessions", "scripts", "script_errors", "searches", "search_misses", "refused", "calls"),
+        *("frustration_sum", "frustration_count", "first_scripts", "first_script_successes"),
+        *DURATION_COLUMNS,
+    )
+    return Table(
+        name,
+        metadata,
+        Column("org_id", Text, primary_key=True),
+        Column("source_id", Text, primary_key=True),
+        Column("environment", Text, primary_key=True),
+        Column("at", Instant, primary_key=True, index=True),
+        *(Column(count, BigInteger, nullable=False) for count in counts),
+    )
+
+
+telemetry_hours = _roll_up("telemetry_hours")
+telemetry_days = _roll_up("telemetry_days")
+
 rate_buckets = Table(
     "rate_buckets",
     metadata,
@@ -190,6 +322,121 @@ rate_buckets = Table(
     Column("subject", Text, primary_key=True),
     Column("tokens", Double, nullable=False),
     Column("updated_at", Instant, nullable=False, index=True),
+)
+
+workflows = Table(
+    "workflows",
+    metadata,
+    _id(),
+    _org_id(),
+    Column("source_id", Text, ForeignKey("sources.id"), nullable=False),
+    Column("name", Text, nullable=False),
+    Column("description", Text, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("version_id", Text, nullable=False),
+    Column("schedule", JSON(none_as_null=True)),
+    Column("schedule_id", Text),
+    Column("created_at", Instant, nullable=False),
+    Column("updated_at", Instant, nullable=False),
+    Index(None, "org_id", "status", "id"),
+)
+
+workflow_versions = Table(
+    "workflow_versions",
+    metadata,
+    _id(),
+    Column("workflow_id", Text, ForeignKey("workflows.id"), nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("created_at", Instant, nullable=False),
+    Column("created_by", Text, nullable=False),
+    Column("source_id", Text, ForeignKey("sources.id"), nullable=False),
+    Column("tester_prompt", Text, nullable=False),
+    Column("criteria", JSON, nullable=False),
+    Column("targets", JSON, nullable=False),
+    Column("auth_profile_id", Text),
+    Column("limits", JSON, nullable=False),
+    Column("retry_policy", JSON, nullable=False),
+    Column("tool_policy", JSON, nullable=False),
+    Column("metadata", JSON, nullable=False),
+    UniqueConstraint("workflow_id", "number"),
+)
+
+runs = Table(
+    "runs",
+    metadata,
+    _id(),
+    _org_id(),
+    Column("workflow_id", Text, ForeignKey("workflows.id"), nullable=False),
+    Column("workflow_name", Text, nullable=False),
+    Column("version_id", Text, ForeignKey("workflow_versions.id"), nullable=False),
+    Column("source_id", Text, ForeignKey("sources.id"), nullable=False),
+    Column("job_id", Text),
+    Column("same_key", Text, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("phase", Text, nullable=False),
+    Column("outcome", Text),
+    Column("score", Double),
+    Column("classification", Text, nullable=False),
+    Column("trigger", Text, nullable=False),
+    Column("tags", JSON, nullable=False),
+    Column("reason", Text, nullable=False),
+    Column("model_id", Text, nullable=False),
+    Column("skill_mode", Text, nullable=False),
+    Column("skill_version_id", Text),
+    Column("attempt", Integer, nullable=False),
+    Column("baseline_run_id", Text),
+    Column("suite_run_id", Text),
+    Column("at", Instant, nullable=False),
+    Column("queued_at", Instant, nullable=False),
+    Column("started_at", Instant),
+    Column("ended_at", Instant),
+    Column("duration_ms", BigInteger),
+    Column("turns", Integer, nullable=False),
+    Column("tool_calls", Integer, nullable=False),
+    Column("cost_usd", Double),
+    Column("input_tokens", BigInteger, nullable=False),
+    Column("output_tokens", BigInteger, nullable=False),
+    Column("judge_usd", Double),
+    Column("verdict", JSON(none_as_null=True)),
+    Column("error", Text),
+    Column("cancel_requested", Boolean, nullable=False),
+    Column("search_text", Text, nullable=False),
+    Index(None, "org_id", "at"),
+    Index(None, "org_id", "workflow_id", "at"),
+    Index(None, "org_id", "status", "at"),
+    Index(None, "org_id", "classification", "at"),
+    partial_index("ix_runs_open", "workflow_id", "same_key", where="status = 'running'"),
+    partial_index("ix_runs_score", "org_id", "score", "at", where="score IS NOT NULL"),
+    partial_index("ix_runs_duration_ms", "org_id", "duration_ms", "at", where="duration_ms IS NOT NULL"),
+    partial_index("ix_runs_cost_usd", "org_id", "cost_usd", "at", where="cost_usd IS NOT NULL"),
+)
+
+run_keys = Table(
+    "run_keys",
+    metadata,
+    Column("workflow_id", Text, ForeignKey("workflows.id"), primary_key=True),
+    Column("idempotency_key", Text, primary_key=True),
+    Column("run_id", Text, nullable=False),
+    Column("created_at", Instant, nullable=False, index=True),
+)
+
+run_events = Table(
+    "run_events",
+    metadata,
+    Column("run_id", Text, ForeignKey("runs.id"), primary_key=True),
+    Column("seq", Integer, primary_key=True, autoincrement=False),
+    Column("at", Instant, nullable=False),
+    Column("kind", Text, nullable=False),
+    Column("body", JSON, nullable=False),
+)
+
+run_evaluations = Table(
+    "run_evaluations",
+    metadata,
+    Column("run_id", Text, ForeignKey("runs.id"), primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("judged_at", Instant, nullable=False),
+    Column("body", JSON, nullable=False),
 )
 
 JOB_IS_OPEN = "status IN ('queued', 'running')"

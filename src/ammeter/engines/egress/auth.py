@@ -170,9 +170,8 @@ def _token_request(credential: ClientCredentials) -> tuple[Request, Url]:
     try:
         url = parse_url(credential.token_url)
     except BadUrl as fault:
-        raise EgressFault(
-            "credentials", f"The token URL of the manifest cannot be called: {fault}."
-        ) from None
+        told = f"The token URL cannot be called: {fault}."
+        raise EgressFault("credentials", told) from None
     form = {"grant_type": "client_credentials"}
     headers = [("Content-Type", "application/x-www-form-urlencoded"), ("Accept", "application/json")]
     if credential.scopes:
@@ -184,11 +183,8 @@ def _token_request(credential: ClientCredentials) -> tuple[Request, Url]:
         headers.append(("Authorization", f"Basic {pair}"))
     else:
         form |= {"client_id": credential.client_id, "client_secret": credential.client_secret}
-    # A token that is asked for twice is two tokens, of which one is used.
-    made = Request(
-        method="POST", url=str(url), headers=tuple(headers), body=urlencode(form).encode(), repeatable=True
-    )
-    return made, url
+    body = urlencode(form).encode()
+    return Request(method="POST", url=str(url), headers=tuple(headers), body=body), url
 
 
 def _pair(credential: ClientCredentials) -> str:
@@ -214,7 +210,7 @@ def _read_token(answer: Answer) -> _Token:
     if isinstance(lifetime, str) and lifetime.isdecimal():
         lifetime = int(lifetime)
     seconds = _LIFETIME_S
-    if isinstance(lifetime, int | float) and 0 < lifetime < 10**9:
+    if isinstance(lifetime, int | float) and 0 <= lifetime < 10**9:
         seconds = float(lifetime)
     early = min(_EARLY_S, seconds / 2)
     return _Token(value=token, until=time.monotonic() + seconds - early)

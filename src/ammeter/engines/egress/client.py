@@ -69,17 +69,20 @@ class Egress:
         deadline: float | None = None,
         facts: Facts | None = None,
     ) -> Answer:
-        """`deadline`: on the clock of `time.monotonic`. `facts` is filled as the trip goes."""
+        """`deadline`: nothing is begun after it, on the clock of `time.monotonic`; whoever does not want to
+        wait longer cancels. `facts` is filled as the trip goes."""
         facts = facts if facts is not None else Facts()
         credential = credential or NoCredential()
         facts.injected |= secret_values(credential)
-        latest = time.monotonic() + self.limits.call_s
-        deadline = latest if deadline is None else min(deadline, latest)
+        deadline = float("inf") if deadline is None else deadline
+        if time.monotonic() >= deadline:
+            raise EgressFault("timeout", "No time was left for the call.")
         try:
-            async with asyncio.timeout(max(deadline - time.monotonic(), 0)):
+            async with asyncio.timeout(self.limits.call_s):
                 return await self._with_retries(request, base, credential, deadline, facts)
         except TimeoutError:
-            raise EgressFault("timeout", "The API did not answer in time.") from None
+            told = f"The API did not answer within {self.limits.call_s:g} s."
+            raise EgressFault("timeout", told) from None
 
     async def close(self) -> None:
         await self._tokens.close()

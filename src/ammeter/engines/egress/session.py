@@ -7,6 +7,7 @@ connect to, so that no second resolution and no address in place of a name gets 
 from __future__ import annotations
 
 import socket
+import ssl
 from types import SimpleNamespace
 from typing import Any
 
@@ -29,6 +30,7 @@ def open_session(guard: Guard, limits: Limits) -> aiohttp.ClientSession:
         return made
 
     connector = aiohttp.TCPConnector(
+        ssl=ssl.create_default_context(),
         resolver=_Resolver(guard),
         socket_factory=checked_socket,
         ttl_dns_cache=_NAMES_KEPT_S,
@@ -36,7 +38,7 @@ def open_session(guard: Guard, limits: Limits) -> aiohttp.ClientSession:
         limit_per_host=limits.connections_per_host,
         keepalive_timeout=limits.keep_alive_s,
     )
-    return aiohttp.ClientSession(
+    session = aiohttp.ClientSession(
         connector=connector,
         cookie_jar=aiohttp.DummyCookieJar(),
         trust_env=False,
@@ -46,6 +48,9 @@ def open_session(guard: Guard, limits: Limits) -> aiohttp.ClientSession:
         timeout=aiohttp.ClientTimeout(total=None, sock_connect=limits.connect_s),
         trace_configs=[_sent_trace()],
     )
+    # It repeats some requests by itself and tells nobody; what is repeated here is decided in one place.
+    session._retry_connection = False
+    return session
 
 
 def _sent_trace() -> aiohttp.TraceConfig:

@@ -110,6 +110,8 @@ def _in_base64(raw: bytes) -> Iterator[str]:
 
 
 def _spellings(value: str) -> list[str]:
+    if _PLAIN.fullmatch(value):
+        return [value]
     raw = value.encode("utf-8", "surrogatepass")
     in_urls = {quote(raw, safe=safe) for safe in ("", "/", _COMPONENT, _WHOLE_URI)} | {quote_plus(raw)}
     in_urls |= {quote(text, safe="") for text in in_urls}

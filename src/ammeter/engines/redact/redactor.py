@@ -19,6 +19,8 @@ from ammeter.engines.redact.spans import Span, cut, merged
 from ammeter.engines.redact.tokens import token_spans
 
 _MARK = "[redacted:secret_field]"
+# Ends a word, a value and a line.
+_BETWEEN = "\n\x1f\n"
 
 
 class Redactor:
@@ -37,6 +39,10 @@ class Redactor:
             return text
         self.stripped += len(spans)
         return cut(text, spans)
+
+    def finds_nothing(self, texts: Iterable[str]) -> bool:
+        """Whether none of many texts holds a secret: one look at all of them costs less than many."""
+        return next(self._spans(_BETWEEN.join(texts)), None) is None
 
     def value(self, value: Any) -> Any:
         """JSON: texts and the names of fields redacted; what a secret's name holds goes whatever it is."""

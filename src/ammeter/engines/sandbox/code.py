@@ -71,13 +71,14 @@ def _readings(body: str, client_name: str) -> list[Reading] | Refusal:
     if _ends_with_return(body) and not _MAYBE_MODULE.search(body):
         # So does nearly every script, and the rest of it need not be looked at.
         return [_wrapped(body, "")]
-    scanned = scan(body, frozenset(_ENTRIES))
+    scanned = scan(body)
     statements = scanned.statements
     if not statements:
         return [_wrapped(body, "")]
     if any(statement.words[0] in ("import", "export") for statement in statements):
         return _module(body, scanned, client_name)
-    last = statements[-1]
+    # Functions may stand after the statement that calls them.
+    last = next((one for one in reversed(statements) if not one.is_function), statements[-1])
     if len(statements) == 1 and (last.is_function or last.words[0] == "{"):
         return [_returning(body, last, called=True), _wrapped(body, "")]
     if call := _entry_call(body, scanned, client_name):
@@ -150,15 +151,21 @@ def _entry_call(body: str, scanned: Scanned, client_name: str) -> str:
     for name in _ENTRIES:
         for statement in scanned.statements:
             if _defines(body, statement, name):
-                used = any(
-                    word == name and not statement.start <= place < statement.end for place, word in scanned.places
-                )
+                used = _is_used(name, body, statement, scanned)
                 return "" if used else f"\n;return {name}({client_name});"
     others = [one for one in scanned.statements if not one.is_function]
     if len(functions) == 1 and all(one.words[0] in ("interface", "type", "declare") for one in others):
         name = next(word for word in functions[0].words if word not in ("async", "function", "*"))
         return f"\n;return {name}({client_name});" if _NAME.fullmatch(name) else ""
     return ""
+
+
+def _is_used(name: str, body: str, own: Statement, scanned: Scanned) -> bool:
+    for found in re.finditer(rf"(?<![\w$.]){name}(?![\w$])", body):
+        place = found.start()
+        if not own.start <= place < own.end and not scanned.is_hidden(place):
+            return True
+    return False
 
 
 def _defines(body: str, statement: Statement, name: str) -> bool:

@@ -86,7 +86,8 @@ def prepare(cache: Path) -> Artifacts:
 
 def _guest(cache: Path) -> tuple[Path, Layout]:
     sealed = seal(part("quickjs.wasm"))
-    prelude = [part("web.js").decode(), files(__package__).joinpath("prelude.js").read_text()]
+    own = {name: files(__package__).joinpath(name).read_text() for name in ("prelude.js", "values.js")}
+    prelude = [part("web.js").decode(), f"({own['prelude.js']})({own['values.js']})"]
     digest = _digest(sealed, *(text.encode() for text in prelude))
     place, note = cache / f"guest-{digest}.cwasm", cache / f"guest-{digest}.json"
     if not (place.exists() and note.exists()):

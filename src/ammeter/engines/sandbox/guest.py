@@ -14,13 +14,17 @@ I32, I64 = 0x7F, 0x7E
 _TYPE, _IMPORT, _FUNCTION, _MEMORY, _GLOBAL, _EXPORT, _CODE, _DATA, _DATA_COUNT = 1, 2, 3, 5, 6, 7, 10, 11, 12
 _END, _CALL, _GET, _LOOP, _IF, _ELSE = b"\x0b", b"\x10", b"\x20", b"\x03", b"\x04", b"\x05"
 _VOID, _BR_IF, _LOAD, _STORE = b"\x40", b"\x0d", b"\x28\x02", b"\x36\x02"
+_GLOBAL_GET, _GLOBAL_SET = b"\x23", b"\x24"
 _CONST, _DROP, _ADD = b"\x41", b"\x1a", b"\x6a"
 
 # One struct in the guest's memory that the drivers share with the host: handles and addresses.
 FRAME = {
     name: place * 4
     for place, name in enumerate(
-        ("argument", "undefined", "start", "fail", "receive", "drain", "length", "text", "result", "file")
+        (
+            *("argument", "undefined", "start", "fail", "receive", "drain", "length", "text", "result", "file"),
+            *("reject", "promise", "reason"),
+        )
     )
 }
 FRAME_BYTES = 4 * len(FRAME)
@@ -41,6 +45,7 @@ KEPT = (
     *("memory", "__stack_pointer", "_initialize", "wasm_malloc", "qjs_init", "qjs_eval", "qjs_call"),
     *("qjs_get_prop_string", "qjs_is_exception", "qjs_get_exception", "qjs_get_string_len", "qjs_run_gc"),
     *("qjs_get_undefined", "qjs_new_string", "qjs_set_max_stack_size", "qjs_set_gc_threshold"),
+    "qjs_set_promise_rejection_handler",
 )
 
 
@@ -57,20 +62,24 @@ def seal(binary: bytes) -> bytes:
     globals_ = _Vector(parts[_GLOBAL])
     clock = globals_.count
     globals_.add(bytes([I64, 1, 0x42, 0]) + _END)
+    # Where the frame lies; drivers say it, and what the engine calls between them reads it.
+    frame = globals_.count
+    globals_.add(bytes([I32, 1, 0x41, 0]) + _END)
     kept = b"".join(_export(name, *exports[name]) for name in KEPT) + _export("clock", 3, clock)
 
     first = len(imports) + functions.count
     index = {name: place for name, (kind, place) in exports.items() if kind == 0}
-    for offset, (name, arity, body) in enumerate(_drivers(index, pump=first)):
+    drivers = _drivers(index, pump=first, frame=frame)
+    for offset, (name, arity, body) in enumerate(drivers):
         signature = bytes([0x60]) + _u(arity) + bytes([I32] * arity) + _u(1) + bytes([I32])
         functions.append(_u(types.add(signature)))
         bodies.append(_sized(_u(0) + body + _END))
         kept += _export(name, 0, first + offset)
     functions.prepend([_u(kind) for _, kind in imports])
-    bodies.prepend([_sized(_u(0) + _answer(name, clock) + _END) for name, _ in imports])
+    bodies.prepend([_sized(_u(0) + _answer(name, clock, frame, index) + _END) for name, _ in imports])
 
     parts[_TYPE], parts[_FUNCTION], parts[_GLOBAL] = types.encode(), functions.encode(), globals_.encode()
-    parts[_EXPORT] = _u(len(KEPT) + 1 + len(_drivers(index, pump=first))) + kept
+    parts[_EXPORT] = _u(len(KEPT) + 1 + len(drivers)) + kept
     parts[_CODE] = bodies.encode()
     del parts[_IMPORT]
     return _module(parts)
@@ -98,11 +107,11 @@ def _module(parts: dict[int, bytes]) -> bytes:
     )
 
 
-def _answer(name: str, clock: int) -> bytes:
+def _answer(name: str, clock: int, frame: int, index: dict[str, int]) -> bytes:
     if name == "clock_time_get":
-        return _GET + _u(2) + b"\x23" + _u(clock) + b"\x37\x03\x00" + _CONST + _s(0)
+        return _GET + _u(2) + _GLOBAL_GET + _u(clock) + b"\x37\x03\x00" + _CONST + _s(0)
     if name == "host_promise_rejection":
-        return b""
+        return _rejection(frame, index)
     if name == "host_call":
         return b"\x00"
     if name not in _ANSWERS:
@@ -110,7 +119,27 @@ def _answer(name: str, clock: int) -> bytes:
     return _CONST + _s(_ANSWERS[name])
 
 
-def _drivers(index: dict[str, int], *, pump: int) -> list[tuple[str, int, bytes]]:
+def _rejection(frame: int, index: dict[str, int]) -> bytes:
+    """Hand promise and reason to the prelude; the promise alone once somebody waits for it after all."""
+
+    def call(name: str) -> bytes:
+        return _CALL + _u(index[name])
+
+    def field(name: str) -> bytes:
+        return _GLOBAL_GET + _u(frame) + _LOAD + _u(FRAME[name])
+
+    def store(name: str, parameter: int) -> bytes:
+        return _GLOBAL_GET + _u(frame) + _GET + _u(parameter) + _STORE + _u(FRAME[name])
+
+    count = _CONST + _s(2) + _CONST + _s(1) + _GET + _u(2) + b"\x45" + b"\x1b"
+    arguments = _GLOBAL_GET + _u(frame) + _CONST + _s(FRAME["promise"]) + _ADD
+    told = store("promise", 0) + store("reason", 1)
+    told += field("reject") + field("undefined") + count + arguments + call("qjs_call") + call("qjs_free_value")
+    freed = b"".join(_GET + _u(parameter) + call("qjs_free_value") for parameter in (0, 1))
+    return _GLOBAL_GET + _u(frame) + _IF + _VOID + told + _END + freed
+
+
+def _drivers(index: dict[str, int], *, pump: int, frame: int) -> list[tuple[str, int, bytes]]:
     """Name, number of i32 parameters, body. The first parameter is always the frame."""
 
     def call(name: str) -> bytes:
@@ -136,6 +165,7 @@ def _drivers(index: dict[str, int], *, pump: int) -> list[tuple[str, int, bytes]
     # Not zero: a job that throws is a job done, and the others still have to run.
     jobs = _LOOP + _VOID + call("qjs_execute_pending_job") + _BR_IF + _u(0) + _END
     text = _GET + _u(1) + _GET + _u(2)
+    begin = _GET + _u(0) + _GLOBAL_SET + _u(frame) + release
     evaluate = store("argument", text + load("file") + _CONST + _s(0) + call("qjs_eval"))
     broken = load("argument") + call("qjs_is_exception") + _IF + _VOID
     broken += (
@@ -144,8 +174,8 @@ def _drivers(index: dict[str, int], *, pump: int) -> list[tuple[str, int, bytes]
     receive = store("argument", text + call("qjs_new_string")) + hand_over("receive")
     return [
         ("pump", 1, jobs + _CONST + _s(0)),
-        ("launch", 3, release + evaluate + broken + finish),
-        ("deliver", 3, release + receive + finish),
+        ("launch", 3, begin + evaluate + broken + finish),
+        ("deliver", 3, begin + receive + finish),
         ("reserve", 2, _GET + _u(1) + call("wasm_malloc")),
     ]
 

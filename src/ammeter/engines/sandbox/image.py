@@ -7,18 +7,22 @@ per script. Scripts, processes and limits of a single run are absent.
 
 from __future__ import annotations
 
+import ctypes
 import json
 import struct
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import wasmtime
 
 from ammeter.engines.sandbox.guest import FRAME, FRAME_BYTES, PAGE_BYTES, GuestUnknown
+from ammeter.engines.sandbox.shelf import Shelf, Slot
+from ammeter.engines.sandbox.step import Step, Trapped, share_time
 
 INPUT_BYTES = 64 << 10
 _PAGE = 4096
+_GAP_BYTES = 256 << 10
 _BOOT_FUEL = 4_000_000_000
 _BOOT_MEMORY_BYTES = 192 << 20
 # The engine counts its stack on the 1 MiB that the binary reserves; half of it stays free for errors.
@@ -50,11 +54,9 @@ class Image:
     layout: Layout
     pages: int
     runs: tuple[tuple[int, bytes], ...] = ()
-    """The memory where it differs from a new instance's: offset and bytes."""
-
-    @property
-    def size_bytes(self) -> int:
-        return sum(len(content) for _, content in self.runs)
+    """The memory where it differs from a new instance's: offset and bytes; empty where a slot holds it."""
+    slot: Slot | None = None
+    size_bytes: int = 0
 
 
 def boot(engine: wasmtime.Engine, sealed: bytes, prelude: list[str]) -> tuple[bytes, Layout]:
@@ -64,6 +66,7 @@ def boot(engine: wasmtime.Engine, sealed: bytes, prelude: list[str]) -> tuple[by
     if guest.call("qjs_init") != 0:
         raise GuestUnknown("the guest does not start")
     guest.call("qjs_set_max_stack_size", _STACK_BYTES)
+    guest.call("qjs_set_promise_rejection_handler", 1)
     seed = guest.find_seed()
     install = [guest.evaluate(text, "<prelude>") for text in prelude][-1]
     frame, area = guest.call("wasm_malloc", FRAME_BYTES), guest.call("wasm_malloc", INPUT_BYTES)
@@ -78,17 +81,29 @@ def base_image(engine: wasmtime.Engine, baked: wasmtime.Module, layout: Layout) 
     return Image(engine=engine, pre=pre, layout=layout, pages=0)
 
 
-def sdk_image(base: Image, sdk: str, options: dict[str, Any]) -> Image:
-    """Raises `ImageFailed` for an SDK that throws, does not parse or needs too much."""
+def sdk_image(
+    base: Image, sdk: str, options: dict[str, Any], shelf: Shelf | None = None
+) -> Generator[None, None, Image]:
+    """In slices: whoever waits may do other things between two of them, and gets the image at the end.
+
+    Raises `ImageFailed` for an SDK that throws, does not parse or needs too much.
+    """
     guest = _Booting(base.engine, base.pre)
     fresh = guest.memory_bytes()
-    guest.install(base.layout, guest.evaluate(sdk, "<sdk>"), json.dumps(options))
+    share_time(guest.store._context())
+    source, size = guest.write(sdk)
+    client = yield from guest.sliced("qjs_eval", source, size, guest.write("<sdk>")[0], 0)
+    yield from guest.install(base.layout, guest.checked(client), json.dumps(options))
     # Not collected: that would touch every object, and every touched page is copied for every script.
     loaded = guest.memory_bytes()
+    runs = tuple(_differences(fresh, loaded))
+    slot = shelf.put(_merged(runs, loaded)) if shelf else None
     return replace(
         base,
         pages=len(loaded) // PAGE_BYTES,
-        runs=tuple(_differences(fresh, loaded)),
+        runs=() if slot else runs,
+        slot=slot,
+        size_bytes=sum(len(content) for _, content in runs),
         layout=replace(base.layout, stack_pointer=guest.stack_pointer()),
     )
 
@@ -147,16 +162,27 @@ class _Booting:
         (size,) = struct.unpack("<I", self.memory.read(self.store, length, length + 4))
         return bytes(self.memory.read(self.store, place, place + size)).decode("utf-8", "replace")
 
-    def install(self, layout: Layout, client: int, options: str) -> None:
+    def sliced(self, name: str, *arguments: int) -> Generator[None, None, int]:
+        step = Step(self.store._context(), ctypes.byref(self.exports[name]._func), *arguments)
+        try:
+            while (answer := step.poll()) is None:
+                yield
+        except Trapped as trapped:
+            raise ImageFailed(f"the SDK does not load: {trapped}") from trapped
+        finally:
+            step.close()
+        return answer
+
+    def install(self, layout: Layout, client: int, options: str) -> Generator[None, None, None]:
         """Hand the SDK to the prelude; what it answers with are the doors that the drivers use."""
         undefined = self.call("qjs_get_undefined")
         place, size = self.write(options)
         arguments = self.call("wasm_malloc", 8)
         packed = struct.pack("<2I", client, self.call("qjs_new_string", place, size))
         self.memory.write(self.store, packed, arguments)
-        doors = self.checked(self.call("qjs_call", layout.install, undefined, 2, arguments))
+        doors = self.checked((yield from self.sliced("qjs_call", layout.install, undefined, 2, arguments)))
         values = {"undefined": undefined, "file": self.write("script.ts")[0]}
-        for name in ("start", "fail", "receive", "drain"):
+        for name in ("start", "fail", "receive", "drain", "reject"):
             values[name] = self.call("qjs_get_prop_string", doors, self.write(name)[0])
         content = bytearray(FRAME_BYTES)
         for name, value in values.items():
@@ -181,6 +207,18 @@ def _differences(before: bytes, after: bytes) -> Iterator[tuple[int, bytes]]:
             start = None
     if start is not None:
         yield start, after[start:]
+
+
+def _merged(runs: Sequence[tuple[int, bytes]], memory: bytes) -> list[tuple[int, bytes]]:
+    """Fewer and longer: a mapping costs as much as a few pages."""
+    spans: list[tuple[int, int]] = []
+    for place, content in runs:
+        end = place + len(content)
+        if spans and place - spans[-1][1] <= _GAP_BYTES:
+            spans[-1] = (spans[-1][0], end)
+        else:
+            spans.append((place, end))
+    return [(start, memory[start:end]) for start, end in spans]
 
 
 def _drawn(state: int) -> int:

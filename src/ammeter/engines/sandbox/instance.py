@@ -1,8 +1,8 @@
 """One script's own engine: an instance that starts as its image was, takes one step at a time and is thrown
 away. In go source text and deliveries, out come the guest's messages or the reason it was stopped.
 
-A step is polled in slices of fuel, so that one thread can share its time among many scripts. wasmtime's
-Python face has no such call, hence its C functions here; the version is pinned. Framing is absent.
+A step is polled in slices (`step.py`). wasmtime's own objects would be made anew for every script, hence its
+C functions here; the version is pinned. Framing is absent.
 """
 
 from __future__ import annotations
@@ -18,17 +18,11 @@ from wasmtime import _bindings as ffi
 
 from ammeter.engines.sandbox.guest import FRAME, MAX_MEMORY_BYTES, PAGE_BYTES, GuestUnknown
 from ammeter.engines.sandbox.image import INPUT_BYTES, Image
+from ammeter.engines.sandbox.step import Step, Trapped, share_time
 
-# About a millisecond: how long another script may wait for its turn.
-SLICE_FUEL = 4_000_000
 _FRESH_FUEL = 1 << 40
 
 Reason = Literal["cpu", "memory", "stack", "output", "trap"]
-
-_Trap = ctypes.POINTER(ffi.wasm_trap_t)
-_Error = ctypes.POINTER(ffi.wasmtime_error_t)
-_Values3 = ffi.wasmtime_val_t * 3
-_Values1 = ffi.wasmtime_val_t * 1
 
 
 class Stopped(Exception):
@@ -53,13 +47,9 @@ class Instance:
             name: ctypes.byref(self._export(made, name).func) for name in ("launch", "deliver", "reserve")
         }
         self._fill(made)
-        self._arguments, self._results = _Values3(), _Values1()
-        self._trap, self._error = _Trap(), _Error()
-        self._future: Any = None
+        self._step: Step | None = None
         self._input, self._input_bytes = image.layout.input, INPUT_BYTES
-        failed = ffi._wasmtime_context_fuel_async_yield_interval(self._context, SLICE_FUEL)
-        if failed:
-            raise wasmtime.WasmtimeError._from_ptr(failed)
+        share_time(self._context)
 
     def _export(self, made: Any, name: str) -> Any:
         """One export; wasmtime's own way would make an object of every export for every script."""
@@ -79,6 +69,8 @@ class Instance:
             if failed:
                 raise wasmtime.WasmtimeError._from_ptr(failed)
         base = self._base()
+        if self.image.slot is not None:
+            self.image.slot.map_over(base)
         for place, content in self.image.runs:
             ctypes.memmove(base + place, content, len(content))
         ctypes.memmove(base + self.image.layout.seed, os.urandom(7) + b"\x01", 8)
@@ -102,7 +94,7 @@ class Instance:
 
     @property
     def is_stepping(self) -> bool:
-        return self._future is not None
+        return self._step is not None
 
     @property
     def memory_bytes(self) -> int:
@@ -118,7 +110,9 @@ class Instance:
         ctypes.memmove(self._base() + place, content + b"\0", len(content) + 1)
         # Time stands still within a step, so a script cannot measure what the host does.
         self._set_global(self._clock, 1, time.time_ns())
-        self._call(driver, self.image.layout.frame, place, len(content))
+        self._step = Step(
+            self._context, self._drivers[driver], self.image.layout.frame, place, len(content)
+        )
 
     def poll(self, limit_bytes: int) -> bytes | None:
         """None while the step runs on; then what the guest had to say."""
@@ -137,14 +131,14 @@ class Instance:
         return ctypes.string_at(base + text, size)
 
     def close(self) -> None:
-        if self._future is not None:
-            ffi._wasmtime_call_future_delete(self._future)
-            self._future = None
+        if self._step is not None:
+            self._step.close()
+            self._step = None
         self._store.close()
 
     def _room(self, size: int) -> int:
         if size > self._input_bytes:
-            self._call("reserve", self.image.layout.frame, size, 0, count=2)
+            self._step = Step(self._context, self._drivers["reserve"], self.image.layout.frame, size)
             while (place := self._poll()) is None:
                 pass
             if place == 0 or place + size > self.memory_bytes:
@@ -152,41 +146,25 @@ class Instance:
             self._input, self._input_bytes = place, size
         return self._input
 
-    def _call(self, name: str, *arguments: int, count: int = 3) -> None:
-        for slot, value in zip(self._arguments, arguments, strict=True):
-            slot.kind, slot.of.i32 = 0, value
-        self._future = ffi._wasmtime_func_call_async(
-            self._context,
-            self._drivers[name],
-            self._arguments,
-            count,
-            self._results,
-            1,
-            ctypes.byref(self._trap),
-            ctypes.byref(self._error),
-        )
-
     def _poll(self) -> int | None:
-        if not ffi._wasmtime_call_future_poll(self._future):
-            return None
-        ffi._wasmtime_call_future_delete(self._future)
-        self._future = None
-        if self._trap:
-            raise self._stopped(str(wasmtime.Trap._from_ptr(self._trap)))
-        if self._error:
-            raise self._stopped(str(wasmtime.WasmtimeError._from_ptr(self._error)))
-        return int(self._results[0].of.i32) & 0xFFFFFFFF
+        assert self._step is not None
+        try:
+            answer = self._step.poll()
+        except Trapped as trapped:
+            self._step = None
+            raise self._stopped(str(trapped)) from trapped
+        if answer is not None:
+            self._step = None
+        return answer
 
     def _stopped(self, told: str) -> Stopped:
-        self._trap, self._error = _Trap(), _Error()
-        last = told.strip().splitlines()[-1]
-        if "fuel" in last:
-            return Stopped("cpu", last)
-        if "stack" in last:
-            return Stopped("stack", last)
+        if "fuel" in told:
+            return Stopped("cpu", told)
+        if "stack" in told:
+            return Stopped("stack", told)
         if self.memory_bytes > self._limit_bytes * 3 // 4:
-            return Stopped("memory", last)
-        return Stopped("trap", last)
+            return Stopped("memory", told)
+        return Stopped("trap", told)
 
     def _base(self) -> int:
         return ctypes.addressof(ffi._wasmtime_memory_data(self._context, self._memory).contents)

@@ -43,6 +43,8 @@ class Script:
     promise of the host's answer. Loaded once per text, not once per script."""
     client_name: str = "client"
     limits: Limits = field(default_factory=Limits)
+    tenant: str = ""
+    """Whose script it is; room is shared fairly between tenants."""
 
     def __post_init__(self) -> None:
         if not _IDENTIFIER.fullmatch(self.client_name):

@@ -1,23 +1,28 @@
-// Comes in: the value of the SDK's source, which is a function from `call` to the client, and options as
-// JSON. Goes out: the four doors that the drivers use. Every script's realm starts as this leaves it.
+// Comes in: how values are written (`values.js`), then the value of the SDK's source, which is a function
+// from `call` to the client, and options as JSON. Goes out: the doors that the drivers use. Every script's
+// realm starts as this leaves it.
 // Nothing here guards the host: whatever a script does to this realm, the host checks what it reads.
-(() => {
+(values) => {
   "use strict";
+  const { written, shown, described, refuse } = values;
   const { parse, stringify } = JSON;
   const { apply, defineProperty } = Reflect;
+  const { isArray } = Array;
   const { min, max } = Math;
-  const Fault = Error, Text = String, Num = Number, Later = Promise, isError = Error.isError;
-  const { then } = Promise.prototype, { join } = Array.prototype, { slice, includes } = String.prototype;
+  const Fault = Error, Text = String, Num = Number, Later = Promise;
+  const { then } = Promise.prototype, { join } = Array.prototype, { slice } = String.prototype;
   const resolved = Later.resolve.bind(Later);
   const table = () => {
-    const map = new Map(), { get, set, delete: remove } = Map.prototype;
+    const map = new Map(), { get, set, delete: remove, forEach } = Map.prototype;
     return {
+      each: (action) => apply(forEach, map, [action]),
       get: (key) => apply(get, map, [key]),
       set: (key, value) => apply(set, map, [key, value]),
       remove: (key) => apply(remove, map, [key]),
     };
   };
-  const CALL = 0, LOG = 1, TIMER = 2, DONE = 3, FAIL = 4;
+  const CALL = 0, LOG = 1, TIMER = 2, DONE = 3, FAIL = 4, REJECTED = 5;
+  const MOST_REJECTED = 5;
 
   return (sdk, optionsText) => {
     const options = parse(optionsText);
@@ -26,23 +31,14 @@
     const quoted = (value) => stringify(Text(value));
 
     const pending = table();
-    const refuse = (name, message) => { const e = new Fault(message); e.name = name; return e; };
     const call = (operation, argument) => new Later((resolve, reject) => {
       if (++calls > options.calls) throw refuse("LimitError", `A script may make ${options.calls} calls.`);
-      const text = stringify(argument === undefined ? null : argument);
+      const text = written(argument === undefined ? null : argument, "arguments");
       const id = next++;
       pending.set(id, { resolve, reject, stack: new Fault().stack });
-      send(`[${CALL},${id},${quoted(operation)},${text === undefined ? "null" : text}]`);
+      send(`[${CALL},${id},${quoted(operation)},${text}]`);
     });
 
-    const shown = (value) => {
-      if (typeof value === "string") return value;
-      if (typeof value === "object" && value !== null && !(value instanceof Fault)) {
-        try { return stringify(value) ?? Text(value); } catch { /* falls through to its text */ }
-      }
-      if (typeof value === "bigint") return `${value}n`;
-      try { return Text(value); } catch { return "[unprintable]"; }
-    };
     const log = (level) => (...values) => {
       if (logged > options.logChars) return;
       let text = "";
@@ -74,29 +70,32 @@
     };
     const clear = (id) => { timers.remove(id); };
 
-    const described = (error) => {
-      try {
-        if (isError(error) || (typeof error === "object" && error !== null && "message" in error)) {
-          let stack = Text(error.stack ?? "");
-          // An SDK may throw an error of its own after an answer; the line is where the call was made.
-          if (!apply(includes, stack, ["script.ts:"])) stack = lastCallStack;
-          return stringify([Text(error.name ?? "Error"), Text(error.message), stack]);
-        }
-        return stringify(["Thrown", shown(error), ""]);
-      } catch { return '["Error","The script threw something that cannot be shown.",""]'; }
+    // Promises that were rejected while nobody waited for them, as long as nobody does.
+    const rejected = table();
+    let rejectedChanged = false;
+    const tellRejected = () => {
+      rejectedChanged = false;
+      const told = [];
+      rejected.each((reason) => {
+        if (told.length < MOST_REJECTED) told[told.length] = described(reason, "");
+      });
+      send(`[${REJECTED},[${apply(join, told, [","])}]]`);
     };
-    const fail = (error) => send(`[${FAIL},${described(error)}]`);
-    const done = (value) => {
+
+    const fail = (error) => {
+      if (rejectedChanged) tellRejected();
+      send(`[${FAIL},${described(error, lastCallStack)}]`);
+    };
+    const done = (value, implicit) => {
       let text;
       try {
-        try { text = stringify(value); } catch (error) {
-          if (!/BigInt|bigint/.test(error?.message)) throw error;
-          text = stringify(value, (_, inner) => typeof inner === "bigint" ? Text(inner) : inner);
-        }
+        text = written(value, "result");
       } catch (error) {
-        return fail(refuse(Text(error?.name ?? "Error"), `The result cannot be written as JSON: ${shown(error?.message ?? error)}`));
+        if (!implicit) return fail(error);
+        text = "null";
       }
-      send(`[${DONE},${text === undefined ? "null" : text}]`);
+      if (rejectedChanged) tellRejected();
+      send(`[${DONE},${text}]`);
     };
 
     const client = sdk(call);
@@ -128,9 +127,12 @@
       fail,
       start: (script) => {
         origin = now();
-        const called = (value) => typeof value === "function" ? value(client) : value;
-        const result = apply(then, resolved(), [() => script()]);
-        apply(then, apply(then, result, [called]), [done, fail]);
+        // In an array: its result is the value of the last expression, which nobody asked to have called.
+        const implicit = isArray(script);
+        const run = implicit ? script[0] : script;
+        const called = (value) => typeof value === "function" && !implicit ? value(client) : value;
+        const result = apply(then, resolved(), [() => run()]);
+        apply(then, apply(then, result, [called]), [(value) => done(value, implicit), fail]);
       },
       receive: (text) => {
         const events = parse(text);
@@ -138,11 +140,17 @@
           try { settle(events[i]); } catch (error) { fail(error); }
         }
       },
+      // Called by the engine: with a reason when nobody waits for a promise that fails, without once somebody does.
+      reject: (...given) => {
+        rejectedChanged = true;
+        if (given.length > 1) rejected.set(given[0], given[1]); else rejected.remove(given[0]);
+      },
       drain: () => {
+        if (rejectedChanged) tellRejected();
         const text = `[${apply(join, outbox, [","])}]`;
         outbox = [];
         return text;
       },
     };
   };
-})()
+}

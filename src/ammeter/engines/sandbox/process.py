@@ -138,8 +138,8 @@ class Link(asyncio.Protocol):
         if run is None:
             return
         if kind == ToPool.SAID:
-            cpu_us, taken = wire.SAID.unpack_from(payload)
-            run.said(cpu_us, taken, payload[wire.SAID.size :])
+            cpu_us, taken, reading = wire.SAID.unpack_from(payload)
+            run.said(cpu_us, taken, payload[wire.SAID.size :], reading=reading)
         elif kind == ToPool.STOPPED:
             told = json.loads(payload)
             run.stopped(told["reason"], told["detail"], told["cpu_us"])

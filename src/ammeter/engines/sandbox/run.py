@@ -10,12 +10,14 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ammeter.engines.sandbox.code import Lines, Position, readings
+from ammeter.engines.sandbox.code import Reading, Refusal, readings
+from ammeter.engines.sandbox.lines import Lines, Position
 from ammeter.engines.sandbox.port import (
     Call,
     CpuExceeded,
@@ -34,11 +36,14 @@ from ammeter.engines.sandbox.port import (
     Value,
 )
 
-_CALL, _LOG, _TIMER, _DONE, _FAIL = range(5)
+_CALL, _LOG, _TIMER, _DONE, _FAIL, _REJECTED = range(6)
 _ANSWERED, _REFUSED, _TIMER_DUE = range(3)
 _LEVELS = ("log", "info", "debug", "warn", "error")
 _OUT_OF_MEMORY = "out of memory"
 _MAX_TIMER_S = 24 * 3600.0
+_UNLOADED = "could not load module '"
+# JSON writes a surrogate that stands alone as an escape, and no other; UTF-8 has no room for it.
+_LONE_SURROGATE = re.compile(rb"(?<!\\)((?:\\\\)*)\\u[dD][89a-fA-F][0-9a-fA-F]{2}")
 
 _log = logging.getLogger(__name__)
 
@@ -71,6 +76,8 @@ class Run:
         self._outbox: list[bytes] = []
         self._sent = 0
         self._source_map: str | None = None
+        self._reading: int | None = None
+        self._rejected: list[tuple[str, str, str]] = []
         self.outcome: asyncio.Future[Outcome] = self._loop.create_future()
         self._deadline = self._loop.call_later(
             script.limits.wall_ms / 1000, lambda: self._end(Deadline(**self._so_far()))
@@ -87,6 +94,7 @@ class Run:
         self._source_map = source_map.decode("utf-8", "replace")
 
     def unparsed(self, told: Json) -> None:
+        """The last reading's error is the one to show."""
         position = None
         if told["line"] is not None:
             position = self._lines(None).unwrapped(told["line"], told["column"] or 1)
@@ -111,11 +119,13 @@ class Run:
     def crashed(self, reason: str) -> None:
         self._end(Crashed(reason=reason, **self._so_far()))
 
-    def said(self, cpu_us: int, taken: int, content: bytes) -> None:
+    def said(self, cpu_us: int, taken: int, content: bytes, *, reading: int = 0) -> None:
         """One step's messages, in order; `taken` of our deliveries went into the steps so far."""
         if self.outcome.done():
             return
-        self._cpu_us = cpu_us
+        self._cpu_us, self._reading = cpu_us, reading
+        if b"\\u" in content:
+            content = _LONE_SURROGATE.sub(rb"\1\\ufffd", content)
         try:
             messages = json.loads(content)
             if not isinstance(messages, list):
@@ -145,6 +155,8 @@ class Run:
                 self._finish(value, size)
             case [int() as kind, [str() as name, str() as told, str() as stack]] if kind == _FAIL:
                 self._fail(name, told, stack)
+            case [int() as kind, list() as told] if kind == _REJECTED:
+                self._rejected = [(name, text, stack) for name, text, stack in map(_texts, told)]
             case _:
                 raise _Forged
 
@@ -219,7 +231,16 @@ class Run:
             self._end(MemoryExceeded(**self._so_far()))
             return
         lines = self._lines(self._source_map)
-        self._end(self._script_error(name, message, lines.first(stack, name), lines.stack(stack)))
+        at = lines.first(stack, name)
+        if message.startswith(_UNLOADED):
+            message = (
+                f"import() is not available: a script has the global `{self._script.client_name}` and plain"
+                f" JavaScript, and no modules ({message})."
+            )
+            at = at or lines.importing()
+        elif name == "SyntaxError" and message.endswith("'@'"):
+            message = f"Decorators are not supported: {message}"
+        self._end(self._script_error(name, message, at, lines.stack(stack)))
 
     def _script_error(self, name: str, message: str, at: Position | None, stack: str) -> ScriptError:
         return ScriptError(
@@ -233,7 +254,12 @@ class Run:
         )
 
     def _lines(self, source_map: str | None) -> Lines:
-        reading = readings(self._script.code, self._script.client_name)[-1]
+        found = readings(self._script.code, self._script.client_name)
+        if isinstance(found, Refusal):
+            # It tells the user's own places.
+            reading = Reading(source="", prefix=0)
+        else:
+            reading = found[-1 if self._reading is None else min(self._reading, len(found) - 1)]
         return Lines(self._script.code, reading, source_map)
 
     def _so_far(self) -> dict[str, Any]:
@@ -246,6 +272,12 @@ class Run:
             )
             for made in self._made
         )
+        for name, text, stack in self._rejected:
+            at = self._lines(self._source_map).first(stack, name)
+            where = f" (line {at.line})" if at else ""
+            told = f"A promise was rejected and nothing waited for it: {name}: {text[:1000]}{where}"
+            self._keep_log("error", told)
+        self._rejected = []
         return {
             "calls": calls,
             "logs": tuple(self._logs),
@@ -258,6 +290,13 @@ class Run:
         assert isinstance(outcome, Ended)
         if not self.outcome.done():
             self.outcome.set_result(outcome)
+
+
+def _texts(told: Any) -> tuple[str, str, str]:
+    match told:
+        case [str() as name, str() as text, str() as stack]:
+            return name, text, stack
+    raise _Forged
 
 
 def _written(answer: Json | HostError) -> bytes:

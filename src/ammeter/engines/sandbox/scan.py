@@ -8,17 +8,25 @@ confirms. One pass, and no time that grows with the square of the text.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from dataclasses import dataclass, field
 
-_SPACE = re.compile(r"[\s\ufeff]+")
 _TOKEN = re.compile(
-    r"(?P<remark>//[^\n]*|/\*)"
-    r"|(?P<word>[\w$#@]+|\"(?:[^\"\\\n]++|\\.)*+\"|'(?:[^'\\\n]++|\\.)*+')"
-    r"|(?P<mark>=>|\+\+|--|[^\s])",
+    r"(?P<space>[\s\ufeff]+)"
+    r"|(?P<remark>//[^\n]*+|/\*)"
+    r"|(?P<word>[\w$#@]++)"
+    # A string that is not closed ends with its line.
+    r"|(?P<quoted>\"(?:[^\"\\\n]++|\\.)*+(?:\"|\Z|(?=\n))|'(?:[^'\\\n]++|\\.)*+(?:'|\Z|(?=\n)))"
+    r"|(?P<mark>=>|\+\+|--|.)",
     re.DOTALL,
 )
-_TEMPLATE = re.compile(r"(?:[^`\\$]++|\\.|\$(?!\{))*+(`|\$\{|\Z)", re.DOTALL)
+# Within brackets only what can hide or end one matters.
+_INNER = re.compile(r"[^()\[\]{}\"'`/]++")
+_TEMPLATE = re.compile(r"(?:[^`\\$]++|\\.|\$(?!\{))*+(`|\$\{|\Z|\\)", re.DOTALL)
 _REGEX = re.compile(r"/(?:[^/\\\[\n]|\\.|\[(?:[^\]\\\n]++|\\.)*+\])++/\w*")
+_LAST_WORD = re.compile(r"[\w$]+\Z")
+# More than any script that a person could read; beyond it nothing is said.
+_MOST_STEPS = 20_000
 _OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")
 # After these a slash begins a regular expression, and a new line begins no statement.
 _EXPECTING = frozenset(
@@ -61,21 +69,26 @@ class Statement:
 @dataclass(slots=True, kw_only=True)
 class Scanned:
     statements: list[Statement]
-    places: list[tuple[int, str]]
-    """Where the names stand that were asked for, outside strings and remarks."""
+    hidden: list[tuple[int, int]]
+    """Strings, templates' texts, regular expressions and remarks: from, to."""
+
+    def is_hidden(self, place: int) -> bool:
+        before = bisect_right(self.hidden, (place, 1 << 60)) - 1
+        return before >= 0 and place < self.hidden[before][1]
 
 
-def scan(text: str, names: frozenset[str] = frozenset()) -> Scanned:
-    scanner = _Scanner(text, names)
-    scanner.run()
-    return Scanned(statements=scanner.statements, places=scanner.places)
+def scan(text: str) -> Scanned:
+    """No statements for a text that is longer than anybody writes."""
+    scanner = _Scanner(text)
+    whole = scanner.run()
+    return Scanned(statements=scanner.statements if whole else [], hidden=scanner.hidden)
 
 
 class _Scanner:
-    def __init__(self, text: str, names: frozenset[str]) -> None:
-        self.text, self.names = text, names
+    def __init__(self, text: str) -> None:
+        self.text = text
         self.statements: list[Statement] = []
-        self.places: list[tuple[int, str]] = []
+        self.hidden: list[tuple[int, int]] = []
         self.depth = 0
         self.previous = ""
         self.fresh_line = False
@@ -85,34 +98,34 @@ class _Scanner:
         self.templates: list[int] = []
         self.no_regex_before = 0
 
-    def run(self) -> None:
+    def run(self) -> bool:
         text, at, size = self.text, 0, len(self.text)
-        while at < size:
-            if space := _SPACE.match(text, at):
-                self.fresh_line |= "\n" in space[0]
-                at = space.end()
-                continue
+        for _ in range(_MOST_STEPS):
+            if self.depth and (inner := _INNER.match(text, at)):
+                at = inner.end()
+                self.previous = _last(inner[0]) or self.previous
+            if at >= size:
+                return True
             found = _TOKEN.match(text, at)
             if found is None:
-                break
-            if found.lastgroup == "remark":
-                at = self._remark(found)
-                continue
+                return True
             at = self._token(found, at)
-
-    def _remark(self, found: re.Match[str]) -> int:
-        if found[0] != "/*":
-            return found.end()
-        end = self.text.find("*/", found.end())
-        end = len(self.text) if end < 0 else end + 2
-        self.fresh_line |= self.text.find("\n", found.end(), end) >= 0
-        return end
+        return False
 
     def _token(self, found: re.Match[str], at: int) -> int:
         token, end = found[0], found.end()
+        match found.lastgroup:
+            case "space":
+                self.fresh_line |= "\n" in token
+                return end
+            case "remark":
+                return self._remark(at, token, end)
+            case "quoted":
+                self.hidden.append((at, end))
         if token == "/" and at >= self.no_regex_before and self._regex_may_follow():
             if regex := _REGEX.match(self.text, at):
                 token, end = "/regex/", regex.end()
+                self.hidden.append((at, end))
             else:
                 # Looked for once per line: a line of slashes would be read again from each of them.
                 self.no_regex_before = self.text.find("\n", at) % (len(self.text) + 1)
@@ -125,8 +138,6 @@ class _Scanner:
             self.depth = max(self.depth - 1, 0)
         if self.depth == 0:
             self._outermost(token, at, end)
-        if token in self.names and self.previous != ".":
-            self.places.append((at, token))
         self.previous, self.fresh_line = token, False
         if token == "`":
             return self._template(end)
@@ -134,9 +145,18 @@ class _Scanner:
             self.depth += 1
         return end
 
+    def _remark(self, at: int, token: str, end: int) -> int:
+        if token == "/*":
+            closed = self.text.find("*/", end)
+            end = len(self.text) if closed < 0 else closed + 2
+            self.fresh_line |= self.text.find("\n", at, end) >= 0
+        self.hidden.append((at, end))
+        return end
+
     def _template(self, at: int) -> int:
         found = _TEMPLATE.match(self.text, at)
         end = found.end() if found else len(self.text)
+        self.hidden.append((at, end))
         if found and found[1] == "${":
             self.depth += 1
             self.templates.append(self.depth)
@@ -184,3 +204,11 @@ class _Scanner:
         if previous in _EXPECTING or previous == "":
             return True
         return not (previous[-1].isalnum() or previous[-1] in "_$\"'`)]}/")
+
+
+def _last(text: str) -> str:
+    """The last token of a stretch without brackets, as far as anyone asks."""
+    text = text[-40:].rstrip()
+    if found := _LAST_WORD.search(text):
+        return found[0]
+    return text[-1:]

@@ -14,8 +14,9 @@ from enum import IntEnum
 HEADER = struct.Struct("<IIB")
 RUN = struct.Struct("<IQII")
 """Before a script's text: image, memory bytes, CPU milliseconds, bytes of one answer."""
-SAID = struct.Struct("<II")
-"""Before what the guest said: CPU microseconds so far, and how many deliveries it has taken in."""
+SAID = struct.Struct("<IIB")
+"""Before what the guest said: CPU microseconds so far, how many deliveries it has taken in, and which
+reading of the script it runs."""
 MAX_FRAME_BYTES = 96 << 20
 
 

@@ -7,31 +7,31 @@ used again. What a guest says is passed on unread. The host's calls, clocks and 
 
 from __future__ import annotations
 
-import contextlib
 import gc
+import heapq
 import json
 import os
 import select
 import socket
 import time
-from collections import OrderedDict, deque
+from collections import deque
 from dataclasses import dataclass, field
 from typing import Any
 
 import wasmtime
 
 from ammeter.engines.sandbox import wire
-from ammeter.engines.sandbox.code import readings
+from ammeter.engines.sandbox.code import Refusal, readings
 from ammeter.engines.sandbox.engine import guest_engine, stripper_engine
 from ammeter.engines.sandbox.guest import GuestUnknown
 from ammeter.engines.sandbox.harden import harden
-from ammeter.engines.sandbox.image import Image, ImageFailed, Layout, base_image, sdk_image
+from ammeter.engines.sandbox.image import Layout, base_image
+from ammeter.engines.sandbox.images import Images, Loaded, Loading
 from ammeter.engines.sandbox.instance import Instance, Stopped
+from ammeter.engines.sandbox.shelf import open_shelf
 from ammeter.engines.sandbox.typescript import NotTypeScript, Stripper
 from ammeter.engines.sandbox.wire import ToPool, ToWorker
 
-_SPARES = 4
-_IMAGES_WITH_SPARES = 3
 # Housekeeping waits for so much quiet, so that it does not stand in a script's way.
 _QUIET_MS = 2
 # Under load there is no quiet; then so many may wait to be closed.
@@ -41,10 +41,15 @@ _FUEL = 1 << 50
 
 
 @dataclass(slots=True, kw_only=True)
-class _Loaded:
-    image: Image
-    client_name: str
-    spares: deque[Instance] = field(default_factory=deque)
+class _Launch:
+    """A script that waits for its types to be stripped, or for its SDK."""
+
+    number: int
+    image: int
+    text: str
+    memory_bytes: int
+    cpu_ms: int
+    answer_bytes: int
 
 
 @dataclass(slots=True, kw_only=True)
@@ -52,7 +57,9 @@ class _Running:
     instance: Instance
     cpu_limit_us: int
     answer_bytes: int
+    reading: int
     cpu_us: int = 0
+    memory_bytes: int = 0
     waiting: list[bytes] = field(default_factory=list)
     taken: int = 0
     """Deliveries that went into the steps so far."""
@@ -63,10 +70,13 @@ class Worker:
         self._channel = channel
         engine = guest_engine()
         module = wasmtime.Module.deserialize_file(engine, setup["guest"])
-        self._base = base_image(engine, module, Layout(**setup["layout"]))
+        self._images = Images(base_image(engine, module, Layout(**setup["layout"])), open_shelf())
         tools = stripper_engine()
         self._stripper = Stripper(tools, wasmtime.Module.deserialize_file(tools, setup["stripper"]))
-        self._images: OrderedDict[int, _Loaded | str] = OrderedDict()
+        self._memory_bytes: int = setup["memory_bytes"]
+        self._memory_used = 0
+        self._launches: list[tuple[int, int, _Launch]] = []
+        self._unloaded: list[_Launch] = []
         self._running: dict[int, _Running] = {}
         self._turns: deque[int] = deque()
         self._ended: list[Instance] = []
@@ -75,21 +85,20 @@ class Worker:
     def warm_up(self) -> None:
         """Everything is used once, so that nothing has to be opened, loaded or compiled behind the walls."""
         options = {"calls": 1, "logChars": 1, "timers": 1, "clientName": "client"}
-        self._load(0, {"sdk": "() => ({})", "options": options})
-        self._refill()
-        self._launch(
-            1, 0, "enum A { B }\nreturn A.B satisfies number", wire.RUN.pack(0, 64 << 20, 5_000, 1024)
-        )
-        self._launch(2, 0, "const a: = 1", wire.RUN.pack(0, 64 << 20, 5_000, 1024))
-        while self._turns:
-            self._take_turn()
+        self._images.load(0, {"sdk": "() => ({})", "options": options})
+        limits = {"memory_bytes": 64 << 20, "cpu_ms": 5_000, "answer_bytes": 1024}
+        for number, text in ((1, "enum A { B }\nreturn A.B satisfies number"), (2, "const a: = 1")):
+            self._queue(_Launch(number=number, image=0, text=text, **limits))
+        while self._is_busy:
+            self._work()
         if b"[3,0]" not in self._out:
             raise GuestUnknown(f"the sandbox does not work: {bytes(self._out[:200])!r}")
         self._out.clear()
         for number in list(self._running):
             self._drop(number)
         self._tidy()
-        self._forget(0)
+        self._ended += self._images.forget(0)
+        self._close_ended()
 
     def serve(self, report: dict[str, Any]) -> None:
         self._send(0, ToPool.READY, json.dumps(report).encode())
@@ -104,15 +113,32 @@ class Worker:
                     return
                 for number, kind, payload in reader.feed(data or b""):
                     self._hear(number, kind, payload)
-            elif not self._turns:
+            elif not self._is_busy:
                 self._tidy()
-            if self._turns:
-                self._take_turn()
+            self._work()
+
+    @property
+    def _is_busy(self) -> bool:
+        return bool(self._turns or self._launches or self._images.is_loading)
 
     def _patience_ms(self) -> int | None:
-        if self._turns:
+        if self._is_busy:
             return 0
-        return _QUIET_MS if self._ended or self._lacking() is not None else None
+        return _QUIET_MS if self._ended or self._images.lacking() is not None else None
+
+    def _work(self) -> None:
+        """A slice of each kind; between two of them the channel is heard."""
+        if self._launches:
+            self._launch(heapq.heappop(self._launches)[2])
+        if self._turns:
+            self._take_turn()
+        if self._images.is_loading and (number := self._images.go_on()) is not None:
+            waiting, self._unloaded = self._unloaded, []
+            for launch in waiting:
+                if launch.image == number:
+                    self._queue(launch)
+                else:
+                    self._unloaded.append(launch)
 
     def _flush(self) -> None:
         if self._out:
@@ -132,9 +158,10 @@ class Worker:
 
     def _hear(self, number: int, kind: int, payload: bytes) -> None:
         if kind == ToWorker.RUN:
-            image = wire.RUN.unpack_from(payload)[0]
+            image, memory_bytes, cpu_ms, answer_bytes = wire.RUN.unpack_from(payload)
+            limits = {"memory_bytes": memory_bytes, "cpu_ms": cpu_ms, "answer_bytes": answer_bytes}
             text = payload[wire.RUN.size :].decode("utf-8", "surrogatepass")
-            self._launch(number, image, text, payload)
+            self._queue(_Launch(number=number, image=image, text=text, **limits))
         elif kind == ToWorker.DELIVER:
             if running := self._running.get(number):
                 running.waiting.append(payload)
@@ -142,50 +169,52 @@ class Worker:
         elif kind == ToWorker.CANCEL:
             self._drop(number)
         elif kind == ToWorker.IMAGE:
-            self._load(number, json.loads(payload))
+            self._images.load(number, json.loads(payload))
         elif kind == ToWorker.FORGET:
-            self._forget(number)
+            self._ended += self._images.forget(number)
         elif kind == ToWorker.PING:
             self._send(0, ToPool.PONG)
 
-    def _load(self, number: int, wanted: dict[str, Any]) -> None:
-        try:
-            image = sdk_image(self._base, wanted["sdk"], wanted["options"])
-        except ImageFailed as failed:
-            self._images[number] = str(failed)
-        else:
-            self._images[number] = _Loaded(image=image, client_name=wanted["options"]["clientName"])
+    def _queue(self, launch: _Launch) -> None:
+        # Stripping types cannot be sliced: who wrote little does not wait for who wrote much.
+        heapq.heappush(self._launches, (len(launch.text), launch.number, launch))
 
-    def _forget(self, number: int) -> None:
-        loaded = self._images.pop(number, None)
-        if isinstance(loaded, _Loaded):
-            self._ended.extend(loaded.spares)
-
-    def _launch(self, number: int, image: int, text: str, header: bytes) -> None:
-        _, memory_bytes, cpu_ms, answer_bytes = wire.RUN.unpack_from(header)
-        loaded = self._images.get(image)
-        if not isinstance(loaded, _Loaded):
-            self._stop(number, "sdk", loaded or "the image is not loaded")
+    def _launch(self, launch: _Launch) -> None:
+        loaded = self._images.find(launch.image)
+        if isinstance(loaded, Loading):
+            self._unloaded.append(launch)
             return
-        self._images.move_to_end(image)
+        if not isinstance(loaded, Loaded):
+            self._stop(launch.number, "sdk", loaded or "the image is not loaded")
+            return
         began = time.thread_time_ns()
-        source = self._parsed(number, text, loaded.client_name)
-        if source is None:
+        parsed = self._parsed(launch.number, launch.text, loaded.client_name)
+        if parsed is None:
             return
+        reading, source = parsed
         try:
-            instance = loaded.spares.popleft() if loaded.spares else Instance(loaded.image)
-        except wasmtime.WasmtimeError:
-            self._stop(number, "full", "the worker has no memory left for another script")
+            instance = self._images.take(loaded)
+        except (wasmtime.WasmtimeError, OSError):
+            self._stop(launch.number, "full", "the worker has no memory left for another script")
             return
-        instance.limit(memory_bytes=memory_bytes, fuel=_FUEL)
-        running = _Running(instance=instance, cpu_limit_us=cpu_ms * 1000, answer_bytes=answer_bytes)
+        instance.limit(memory_bytes=launch.memory_bytes, fuel=_FUEL)
+        running = _Running(
+            instance=instance,
+            cpu_limit_us=launch.cpu_ms * 1000,
+            answer_bytes=launch.answer_bytes,
+            reading=reading,
+        )
         running.cpu_us = (time.thread_time_ns() - began) // 1000
-        self._running[number] = running
-        self._begin(number, running, "launch", source.encode("utf-8", "surrogatepass"))
+        self._running[launch.number] = running
+        self._begin(launch.number, running, "launch", source.encode("utf-8", "surrogatepass"))
 
-    def _parsed(self, number: int, text: str, client_name: str) -> str | None:
-        fault: NotTypeScript | None = None
-        for reading in readings(text, client_name):
+    def _parsed(self, number: int, text: str, client_name: str) -> tuple[int, str] | None:
+        """The first reading that parses: its number and its JavaScript."""
+        fault: NotTypeScript | Refusal | None = None
+        found = readings(text, client_name)
+        if isinstance(found, Refusal):
+            fault, found = found, []
+        for place, reading in enumerate(found):
             try:
                 stripped = self._stripper.strip(reading.source)
             except NotTypeScript as error:
@@ -193,7 +222,7 @@ class Worker:
                 continue
             if stripped.source_map:
                 self._send(number, ToPool.MAP, stripped.source_map.encode())
-            return stripped.code
+            return place, stripped.code
         if fault is not None:
             told = {"message": fault.message, "line": fault.line, "column": fault.column}
             self._send(number, ToPool.UNPARSED, json.dumps(told).encode())
@@ -229,13 +258,25 @@ class Worker:
             return
         running.cpu_us += (time.thread_time_ns() - began) // 1000
         if said is not None:
-            so_far = wire.SAID.pack(min(running.cpu_us, 0xFFFFFFFF), running.taken)
+            so_far = wire.SAID.pack(min(running.cpu_us, 0xFFFFFFFF), running.taken, running.reading)
             self._send(number, ToPool.SAID, so_far + said)
             self._deliver(number, running)
         elif running.cpu_us > running.cpu_limit_us:
             self._stop(number, "cpu", "the time is used up")
+            return
         else:
             self._turns.append(number)
+        self._weigh(running)
+
+    def _weigh(self, running: _Running) -> None:
+        """All scripts together stay within the worker's memory: the largest gives way."""
+        grown = running.instance.memory_bytes - running.memory_bytes
+        if grown:
+            running.memory_bytes += grown
+            self._memory_used += grown
+            if self._memory_used > self._memory_bytes:
+                largest = max(self._running, key=lambda number: self._running[number].memory_bytes)
+                self._stop(largest, "memory", "all scripts together use too much memory")
 
     def _stop(self, number: int, reason: str, detail: str) -> None:
         cpu_us = running.cpu_us if (running := self._running.get(number)) else 0
@@ -245,30 +286,22 @@ class Worker:
 
     def _drop(self, number: int) -> None:
         if running := self._running.pop(number, None):
+            self._memory_used -= running.memory_bytes
             self._ended.append(running.instance)
             if len(self._ended) > _ENDED or running.instance.memory_bytes > _LARGE_BYTES:
                 self._close_ended()
+        elif self._launches or self._unloaded:
+            self._launches = [one for one in self._launches if one[2].number != number]
+            heapq.heapify(self._launches)
+            self._unloaded = [one for one in self._unloaded if one.number != number]
 
     def _tidy(self) -> None:
         self._close_ended()
-        self._refill()
+        self._images.refill()
 
     def _close_ended(self) -> None:
         while self._ended:
             self._ended.pop().close()
-
-    def _lacking(self) -> _Loaded | None:
-        recent = list(self._images.values())[-_IMAGES_WITH_SPARES:]
-        for loaded in reversed(recent):
-            if isinstance(loaded, _Loaded) and len(loaded.spares) < _SPARES:
-                return loaded
-        return None
-
-    def _refill(self) -> None:
-        if loaded := self._lacking():
-            # Where memory is short, the script that needs the instance is told so.
-            with contextlib.suppress(wasmtime.WasmtimeError):
-                loaded.spares.append(Instance(loaded.image))
 
     def _send(self, number: int, kind: ToPool, payload: bytes = b"") -> None:
         self._out += wire.frame(number, kind, payload)
@@ -298,7 +331,7 @@ def _prepared(channel: socket.socket, setup: dict[str, Any]) -> tuple[Worker, di
     worker = Worker(channel, setup)
     worker.warm_up()
     channel.setblocking(False)
-    report = harden() if setup["harden"] else {"off": True}
+    report = harden(data_bytes=setup["data_bytes"]) if setup["harden"] else {"off": True}
     gc.collect()
     gc.freeze()
     return worker, report

@@ -51,6 +51,8 @@ async def compare(
 ) -> tuple[ApiDiff, tuple[Finding, ...]]:
     """What changes for scripts against the bundle that is served; everything is new where none is."""
     old = new if active is not None and active.id == new_id else await db.run(find_artifact, blobs, active)
+    if old == new:
+        return ApiDiff(added=(), removed=(), signature_changed=(), breaking=()), ()
     try:
         found = await bench.diff(old, new)
     except DamagedBundle as error:

@@ -1,12 +1,14 @@
-"""A stand-in for the API, made from its description, for one script: it checks a call as the real host will
-and answers with a value that the answer's schema allows.
+"""A stand-in for the API, made from its description: it checks a call as the real host will and answers
+with a value that the answer's schema allows.
 
 Where answers come in pages it has two of them, so that a script which asks for all rows turns a page and
-comes to an end. Absent: HTTP, credentials, faults of the API.
+comes to an end; one mock is for one reading of each operation's pages. Absent: HTTP, credentials, faults
+of the API.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
@@ -23,8 +25,8 @@ class Mock:
     def __init__(self, api: Api, operations: Mapping[str, Operation]) -> None:
         self._api = api
         self._operations = operations
-        self.pages_given = 0
-        """Pages with rows, of the one operation that a script calls."""
+        self.pages_given: Counter[str] = Counter()
+        """Pages with rows, by operation."""
 
     async def call(self, operation_id: str, arguments: Any) -> Any:
         operation = self._operations.get(operation_id)
@@ -40,10 +42,10 @@ class Mock:
         return self._page(operation, operation.pagination, arguments or {}, body)
 
     def _page(self, operation: Operation, how: Pagination, arguments: dict[str, Any], body: Any) -> Any:
-        if self.pages_given == PAGES:
+        if self.pages_given[operation.id] == PAGES:
             return {"body": _with(body, how.items, []), "next": None}
-        self.pages_given += 1
-        has_more = self.pages_given < PAGES
+        self.pages_given[operation.id] += 1
+        has_more = self.pages_given[operation.id] < PAGES
         rows = _at(body, how.items)
         body = _with(body, how.items, rows if isinstance(rows, list) and rows else [{}])
         if how.kind == "cursor":

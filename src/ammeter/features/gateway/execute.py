@@ -25,10 +25,10 @@ from ammeter.engines.sandbox.port import (
     Value,
 )
 from ammeter.features.gateway import told
+from ammeter.features.gateway.credentials import Credentials
 from ammeter.features.gateway.files import take_files
 from ammeter.features.gateway.fit import fit
 from ammeter.features.gateway.hints import hint_for
-from ammeter.features.gateway.credentials import Credentials
 from ammeter.features.gateway.host import ApiHost, UpstreamCall
 from ammeter.features.gateway.instructions import MAX_RESPONSE_BYTES, MAX_RESULT
 from ammeter.features.gateway.live import LiveBundle

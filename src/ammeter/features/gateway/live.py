@@ -9,6 +9,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from ammeter.base.errors import FeatureDisabled, NotFound
 from ammeter.engines.blobs.port import Blobs
@@ -16,12 +17,14 @@ from ammeter.engines.compiler.bundle import Bundle, unpack
 from ammeter.engines.compiler.manifest import Manifest
 from ammeter.engines.compiler.model import Card
 from ammeter.engines.db.database import Tx
-from ammeter.engines.search.index import SearchIndex
 from ammeter.features.gateway import store
 from ammeter.features.gateway.instructions import instructions
 from ammeter.features.gateway.names import Tree, name_tree
 from ammeter.features.gateway.served import ServedApi, served_api
 from ammeter.features.orgs.model import Principal, Role
+
+if TYPE_CHECKING:
+    from ammeter.engines.search.index import SearchIndex
 
 DEFAULT_TIMEOUT_S = 30.0
 _SLUG = re.compile(r"[a-z0-9-]{1,64}")
@@ -115,6 +118,9 @@ class LiveBundles:
 
 
 def live_bundle(bundle: Bundle, environment: str, seconds_of: Callable[[str], float | None]) -> LiveBundle:
+    # Imported here: numpy is for servers that have something to search.
+    from ammeter.engines.search.index import SearchIndex
+
     api = served_api(bundle, environment)
     named = api.manifest.script_timeout_env
     told = seconds_of(named) if named else None

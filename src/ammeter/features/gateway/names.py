@@ -116,14 +116,9 @@ def _code_only(code: str) -> str:
     depths: list[int] = []
     while place < len(code):
         char = code[place]
-        if char in "/\"'" and (match := _SKIPPED.match(code, place)):
-            out.append(_blank(match[0]))
-            place = match.end()
-        elif (
-            char == "/" and _VALUE_BEGINS.search("".join(out[-40:])) and (match := _REGEX.match(code, place))
-        ):
-            out.append(_blank(match[0]))
-            place = match.end()
+        if skipped := _skipped(code, place, out):
+            out.append(_blank(skipped[0]))
+            place = skipped.end()
         elif char == "`" or (char == "}" and depths and depths[-1] == 0):
             if char == "}":
                 depths.pop()
@@ -144,6 +139,15 @@ def _code_only(code: str) -> str:
             out.append(char)
             place += 1
     return "".join(out)
+
+
+def _skipped(code: str, place: int, before: list[str]) -> re.Match[str] | None:
+    if code[place] not in "/\"'":
+        return None
+    found = _SKIPPED.match(code, place)
+    if found is None and code[place] == "/" and _VALUE_BEGINS.search("".join(before[-40:])):
+        found = _REGEX.match(code, place)
+    return found
 
 
 def _blank(text: str) -> str:

@@ -13,7 +13,7 @@ from urllib.parse import quote
 from ammeter.engines.compiler.model import Parameter
 from ammeter.engines.egress.base_url import means_up
 
-_CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
+_UNFIT = re.compile(r"[\x00-\x08\x0a-\x1f\x7f\ud800-\udfff]")
 # What `allowReserved` leaves as it is; the marks that part a query stay encoded all the same.
 _RESERVED = ":/?@!$'()*,;"
 _DELIMITERS = {"form": ",", "spaceDelimited": "%20", "pipeDelimited": "%7C"}
@@ -36,8 +36,8 @@ def in_path(parameter: Parameter, value: Any) -> str:
             parameter.arg, "'.' and '..' as a part of the path would lead to another path; they are refused"
         )
     if parameter.content_type is not None:
-        return quote(document(value), safe="")
-    name = quote(parameter.name, safe="")
+        return _quote(document(value))
+    name = _quote(parameter.name)
     joined = _joined(value, explode=parameter.explode, pair="=" if parameter.explode else ",", safe="")
     match parameter.style:
         case "label":
@@ -45,7 +45,7 @@ def in_path(parameter: Parameter, value: Any) -> str:
         case "matrix" if parameter.explode and isinstance(value, list):
             return "".join(f";{name}={_encoded(item, '')}" for item in value)
         case "matrix" if parameter.explode and isinstance(value, dict):
-            return "".join(f";{quote(key, safe='')}={_encoded(item, '')}" for key, item in value.items())
+            return "".join(f";{_quote(key)}={_encoded(item, '')}" for key, item in value.items())
         case "matrix":
             return f";{name}={joined}"
         case _:
@@ -55,18 +55,18 @@ def in_path(parameter: Parameter, value: Any) -> str:
 def in_query(parameter: Parameter, value: Any) -> list[str]:
     """Parts of the query, each `name=value`, encoded."""
     safe = _RESERVED if parameter.allow_reserved else ""
-    name = quote(parameter.name, safe="")
+    name = _quote(parameter.name)
     if parameter.content_type is not None:
-        return [f"{name}={quote(document(value), safe=safe)}"]
+        return [f"{name}={_quote(document(value), safe)}"]
     if parameter.style == "deepObject" and isinstance(value, dict | list):
-        return [f"{quote(key, safe='')}={_encoded(item, safe)}" for key, item in deep(parameter.name, value)]
+        return [f"{_quote(key)}={_encoded(item, safe)}" for key, item in deep(parameter.name, value)]
     if not isinstance(value, dict | list):
         return [f"{name}={_encoded(value, safe)}"]
     if not value:
         return []
     if parameter.explode:
         pairs = value.items() if isinstance(value, dict) else ((parameter.name, item) for item in value)
-        return [f"{quote(key, safe='')}={_encoded(item, safe)}" for key, item in pairs if item is not None]
+        return [f"{_quote(key)}={_encoded(item, safe)}" for key, item in pairs if item is not None]
     delimiter = _DELIMITERS.get(parameter.style, ",")
     return [f"{name}={delimiter.join(_encoded(item, safe) for item in _flat(value))}"]
 
@@ -80,18 +80,18 @@ def in_header(parameter: Parameter, value: Any) -> str:
         text = ",".join(plain(item) for item in _flat(value))
     else:
         text = plain(value)
-    if _CONTROL.search(text):
+    if _UNFIT.search(text):
         raise bad(parameter.arg, "a header cannot hold line ends or control characters")
     return text.strip(" \t")
 
 
 def in_cookie(parameter: Parameter, value: Any) -> str:
-    name = quote(parameter.name, safe="")
+    name = _quote(parameter.name)
     if parameter.content_type is not None:
-        return f"{name}={quote(document(value), safe='')}"
+        return f"{name}={_quote(document(value))}"
     if isinstance(value, dict | list) and parameter.explode:
         pairs = value.items() if isinstance(value, dict) else ((parameter.name, item) for item in value)
-        return "; ".join(f"{quote(key, safe='')}={_encoded(item, '')}" for key, item in pairs)
+        return "; ".join(f"{_quote(key)}={_encoded(item, '')}" for key, item in pairs)
     return f"{name}={_joined(value, explode=False, pair=',', safe='')}"
 
 
@@ -120,13 +120,18 @@ def document(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
 
 
+def _quote(text: str, safe: str = "") -> str:
+    # Half a surrogate pair, which a script can make, has no encoding.
+    return quote(text, safe=safe, errors="replace")
+
+
 def _encoded(value: Any, safe: str) -> str:
-    return quote(plain(value), safe=safe, errors="replace")
+    return _quote(plain(value), safe)
 
 
 def _joined(value: Any, *, explode: bool, pair: str, safe: str) -> str:
     if isinstance(value, dict) and explode:
-        return ",".join(f"{quote(k, safe='')}{pair}{_encoded(v, safe)}" for k, v in value.items())
+        return ",".join(f"{_quote(k)}{pair}{_encoded(v, safe)}" for k, v in value.items())
     if isinstance(value, dict | list):
         return ",".join(_encoded(item, safe) for item in _flat(value))
     return _encoded(value, safe)

@@ -19,6 +19,8 @@ from pathlib import Path
 
 from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+from cryptography.hazmat.primitives.hashes import SHA256
+from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 
 from ammeter.base.errors import Conflict, SettingsError, Unavailable
 
@@ -62,6 +64,12 @@ class KeyRing:
             return AESGCM(self._keys[key_id]).decrypt(nonce, ciphertext, bound_to.encode()).decode()
         except (InvalidTag, ValueError):
             raise Unavailable(f"The sealed secret {bound_to} is damaged; set it again.") from None
+
+    def derived(self, purpose: str) -> tuple[bytes, ...]:
+        """A key for another purpose from each of ours, the current one's first: all nodes have the same,
+        and none of them tells anything of the key it came from."""
+        self._read_anew()
+        return tuple(_derive(key, purpose) for key in self._keys.values())
 
     @contextmanager
     def rotating(self) -> Iterator[None]:
@@ -119,6 +127,10 @@ def open_key_ring(*, setting: str, file: Path) -> KeyRing:
 
 def key_id_of(key: bytes) -> str:
     return hashlib.sha256(b"ammeter sealing key" + key).hexdigest()[:16]
+
+
+def _derive(key: bytes, purpose: str) -> bytes:
+    return HKDF(SHA256(), _KEY_BYTES, salt=None, info=b"ammeter " + purpose.encode()).derive(key)
 
 
 def _make(file: Path) -> None:

@@ -30,6 +30,10 @@ class Secrets:
                 " have; give it the same AMMETER_SEALING_KEYS or sealing.key file as before."
             )
 
+    def derived_keys(self, purpose: str) -> tuple[bytes, ...]:
+        """Keys for another purpose that all nodes share: the first signs, all verify."""
+        return self._ring.derived(purpose)
+
     def put(self, tx: Tx, actor: Actor, org_id: str, *, name: str, value: str) -> tuple[Secret, bool]:
         """Set a secret; tells whether it is new."""
         actor.need(Role.admin, to="set a secret")

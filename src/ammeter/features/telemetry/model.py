@@ -140,6 +140,13 @@ class Session:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SessionPage:
+    rows: Sequence[Session]
+    next_after: tuple[datetime, str] | None
+    """Where the next page begins; None at the end."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Use:
     """How much an operation was used: scripts that called it, sessions they belong to, calls, failures."""
 

@@ -1,4 +1,5 @@
-"""What grows and is of no more use goes: rate buckets that are full again, jobs that ended long ago.
+"""What grows and is of no more use goes: rate buckets that are full again, jobs that ended long ago,
+telemetry past its time.
 Scheduled by a row like any other schedule, so that of many nodes one does it."""
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from ammeter.engines.db.database import Database
 from ammeter.engines.jobs.port import Handler, JobRun, Jobs
 from ammeter.engines.jobs.schedule import add_schedule, find_schedule
 from ammeter.engines.jobs.timing import Timing
+from ammeter.features.telemetry import retention
 
 KIND = "upkeep.housekeeping"
 
@@ -23,15 +25,16 @@ _BUCKET_LIFE = timedelta(days=1)
 _JOB_LIFE = timedelta(days=30)
 
 
-def housekeeping_job(db: Database, jobs: Jobs) -> Handler:
+def housekeeping_job(db: Database, jobs: Jobs, *, telemetry_days: int = 90) -> Handler:
     def tidy(run: JobRun) -> dict[str, Any]:
         at = now()
         with db.write() as tx:
             run.check_in(tx)
-            return {
+            done = {
                 "buckets": buckets.prune(tx, at - _BUCKET_LIFE),
                 "jobs": jobs.prune(tx, at - _JOB_LIFE),
             }
+        return done | {"telemetry": retention.prune(db, keep_days=telemetry_days, at=at, check=run.check_in)}
 
     async def handler(run: JobRun) -> object:
         return await db.run(tidy, run)

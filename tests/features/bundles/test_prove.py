@@ -1,0 +1,168 @@
+"""Examples are proven in the real sandbox, through a turn of the page where answers come in pages."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from ammeter.engines.compiler.bundle import Bundle
+from ammeter.engines.compiler.compile import Description, compile_description
+from ammeter.engines.compiler.manifest import Manifest
+from ammeter.engines.compiler.model import Finding
+from ammeter.engines.sandbox.lazy import LazySandbox
+from ammeter.engines.sandbox.port import Busy, Crashed, Host, Outcome, Sandbox, Script, Value
+from ammeter.features.bundles.mock import Mock
+from ammeter.features.bundles.prove import prove
+from tests.household import CACHE
+
+ROW = {"type": "object", "required": ["id"], "properties": {"id": {"type": "string"}}}
+ROWS = {"type": "array", "items": ROW}
+WHOLE = {"type": "integer"}
+TEXT = {"type": "string"}
+
+
+def listing(
+    answer: Mapping[str, Any],
+    *queries: tuple[str, Mapping[str, Any]],
+    headers: tuple[str, ...] = (),
+    **more: Any,
+) -> dict[str, Any]:
+    parameters = [{"name": name, "in": "query", "schema": schema, **more} for name, schema in queries]
+    good = {
+        "description": "ok",
+        "content": {"application/json": {"schema": answer}},
+        "headers": {name: {"schema": TEXT} for name in headers},
+    }
+    return {"operationId": "list", "tags": ["rows"], "parameters": parameters, "responses": {"200": good}}
+
+
+def envelope(**properties: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": {"data": ROWS, **properties}}
+
+
+LISTINGS: Mapping[str, tuple[str, dict[str, Any]]] = {
+    "page": ("page", listing(ROWS, ("page", WHOLE), ("per_page", WHOLE))),
+    "page from 0": ("page", listing(ROWS, ("page", {"type": "integer", "default": 0}))),
+    "page that must be given": ("page", listing(ROWS, ("page", WHOLE), required=True)),
+    "page with a flag": ("page", listing(envelope(has_more={"type": "boolean"}), ("page", WHOLE))),
+    "page with a next page": ("page", listing(envelope(next={"type": "string", "nullable": True}), ("page", WHOLE))),
+    "offset": ("offset", listing(envelope(), ("offset", WHOLE), ("limit", WHOLE))),
+    "cursor": ("cursor", listing(envelope(next_cursor=TEXT), ("cursor", TEXT))),
+    "cursor that must be given": ("cursor", listing(envelope(next_cursor=TEXT), ("cursor", TEXT), required=True)),
+    "cursor within": ("cursor", listing(envelope(meta={"type": "object", "properties": {"next": TEXT}}), ("after", TEXT))),
+    "cursor that is a number": ("cursor", listing(envelope(next_cursor=WHOLE), ("cursor", WHOLE))),
+    "cursor in a link": (
+        "cursor",
+        listing(envelope(next={"type": "string", "format": "uri"}), ("cursor", TEXT)),
+    ),
+    "cursor that is the last row": (
+        "cursor",
+        listing(envelope(has_more={"type": "boolean"}), ("starting_after", TEXT)),
+    ),
+    "link": ("link", listing(ROWS, ("page", WHOLE), headers=("Link",))),
+    "rows without end in depth": ("page", listing({"$ref": "#/components/schemas/Tree"}, ("page", WHOLE))),
+}  # fmt: skip
+
+
+def compiled(operation: Mapping[str, Any]) -> Bundle:
+    tree = {"type": "array", "items": {"$ref": "#/components/schemas/Tree"}}
+    document = {
+        "openapi": "3.0.3",
+        "info": {"title": "t", "version": "1"},
+        "servers": [{"url": "https://api.example"}],
+        "paths": {"/rows": {"get": operation}},
+        "components": {"schemas": {"Tree": tree}},
+    }
+    compilation = compile_description(Description(openapi=document, manifest=Manifest()))
+    assert compilation.bundle is not None, compilation.findings
+    return compilation.bundle
+
+
+@asynccontextmanager
+async def sandbox() -> AsyncIterator[Sandbox]:
+    lazy = LazySandbox(CACHE / "sandbox")
+    try:
+        yield await lazy.open()
+    finally:
+        await lazy.stop()
+
+
+def proven(bundle: Bundle) -> tuple[Bundle, tuple[Finding, ...]]:
+    async def story() -> tuple[Bundle, tuple[Finding, ...]]:
+        async with sandbox() as opened:
+            return await prove(bundle, opened)
+
+    return asyncio.run(story())
+
+
+def test_every_kind_of_pages_is_read_through_a_turn_of_the_page_to_the_end() -> None:
+    async def story() -> None:
+        async with sandbox() as opened:
+            for name, (kind, operation) in LISTINGS.items():
+                bundle = compiled(operation)
+                (described,) = bundle.api.operations
+                assert described.pagination is not None, name
+                assert described.pagination.kind == kind, name
+                assert bundle.cards[0].example is not None
+                mock = Mock(bundle.api, {described.id: described})
+                script = Script(code=bundle.cards[0].example, sdk=bundle.sdk_js)
+                outcome = await opened.run(script, mock)
+                assert isinstance(outcome, Value), (name, outcome)
+                rows_per_page = len(outcome.json) / 2
+                assert rows_per_page >= 1, name
+                assert rows_per_page.is_integer(), name
+                assert mock.pages_given[described.id] == 2, name
+                assert len(outcome.calls) in (2, 3), name
+                bundle, findings = await prove(bundle, opened)
+                assert findings == (), name
+                assert bundle.cards[0].example is not None, name
+
+    asyncio.run(story())
+
+
+def test_an_example_that_fails_is_a_finding_and_the_others_stay() -> None:
+    bundle = compiled(LISTINGS["page"][1])
+    good = bundle.cards[0]
+    for wrong, told in (
+        ("return await client.rows.list({ pag: 1 });", "Did you mean"),
+        ("return await client.rows.list(;", ""),
+        ("return (await client.rows.list()).length;", "second page"),
+        ("for (;;) {}", "CpuExceeded"),
+    ):
+        bundle = replace(bundle, cards=(replace(good, example=wrong), good))
+        made, findings = proven(bundle)
+        assert [card.example for card in made.cards] == [None, None], wrong
+        assert told in findings[0].message
+        assert (findings[0].code, findings[0].pointer) == ("example_failed", "/paths/~1rows/get")
+
+
+class Failing:
+    """A sandbox that fails some scripts before it runs the rest."""
+
+    def __init__(self, inner: Sandbox, *failures: Outcome) -> None:
+        self._inner = inner
+        self._failures = list(failures)
+
+    async def run(self, script: Script, host: Host) -> Outcome:
+        return self._failures.pop() if self._failures else await self._inner.run(script, host)
+
+    def hardening(self) -> Mapping[str, Any]:
+        return {}
+
+
+@pytest.mark.parametrize(
+    "failures", [(Busy(), Busy()), (Crashed(reason="killed"), Busy(), Crashed(reason="killed"))]
+)
+def test_what_the_sandbox_fails_is_tried_again(failures: tuple[Outcome, ...]) -> None:
+    bundle = compiled(LISTINGS["cursor"][1])
+
+    async def story() -> tuple[Bundle, tuple[Finding, ...]]:
+        async with sandbox() as opened:
+            return await prove(bundle, Failing(opened, *failures))
+
+    assert asyncio.run(story()) == (bundle, ())
