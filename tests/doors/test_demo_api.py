@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 import yaml
-from jsonschema import Draft202012Validator
+from jsonschema_rs import Draft202012Validator
 from openapi_spec_validator import validate
 from starlette.testclient import TestClient
 
@@ -101,10 +101,8 @@ def test_the_description_is_valid_and_compiles_without_a_finding() -> None:
 
 
 def test_every_operation_is_described_and_every_described_one_is_there(shop: Shop) -> None:
-    routes = {
-        (method, route.path) for route in shop.app.routes for method in (route.methods or ()) - {"HEAD"}
-    }
-    assert routes == set(OPERATIONS)
+    routes = {(method, route.path) for route in shop.app.routes for method in route.methods or set()}
+    assert {place for place in routes if place[0] != "HEAD"} == set(OPERATIONS)
 
 
 def test_the_shelves_are_the_same_at_every_start(shop: Shop) -> None:
@@ -254,7 +252,8 @@ def test_what_is_not_valid_is_named(shop: Shop, method: str, path: str, body: An
     ],
 )
 def test_what_is_not_there_is_a_404(shop: Shop, place: str) -> None:
-    assert shop(*place.split(), 404)["error"]["code"] == "not_found"
+    method, path = place.split()
+    assert shop(method, path, 404)["error"]["code"] == "not_found"
 
 
 @pytest.fixture
@@ -279,7 +278,7 @@ def test_the_demo_answers_to_its_token_alone(demo: tuple[TestClient, str]) -> No
         {"authorization": token},
         {"authorization": "Bearer é"},
     ):
-        sent = {name: value.encode("latin-1") for name, value in header.items()}
+        sent = [(name.encode(), value.encode("latin-1")) for name, value in header.items()]
         refused = client.get(path, headers=sent)
         assert (refused.status_code, refused.json()["error"]["code"]) == (401, "unauthorized")
         assert refused.headers["www-authenticate"] == "Bearer"

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,9 +13,9 @@ from tests.engines.sandbox.parts import Opened
 
 
 @pytest.fixture(scope="session")
-def sandbox_cache(request: pytest.FixtureRequest) -> Path:
-    assert request.config.cache is not None
-    return Path(request.config.cache.mkdir("sandbox"))
+def sandbox_cache() -> Path:
+    """Of this user alone; the sandbox itself refuses a folder that others can write to."""
+    return Path(tempfile.gettempdir()) / f"ammeter-test-sandbox-{os.getuid()}"
 
 
 @pytest.fixture(scope="module")

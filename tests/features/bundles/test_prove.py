@@ -45,37 +45,37 @@ def envelope(**properties: Any) -> dict[str, Any]:
     return {"type": "object", "properties": {"data": ROWS, **properties}}
 
 
+FLAG = {"type": "boolean"}
+MAYBE = {"type": "string", "nullable": True}
+INNER = {"type": "object", "properties": {"next": TEXT}}
+LINK = {"type": "string", "format": "uri"}
+TREE = {"$ref": "#/components/schemas/Tree"}
+
 LISTINGS: Mapping[str, tuple[str, dict[str, Any]]] = {
     "page": ("page", listing(ROWS, ("page", WHOLE), ("per_page", WHOLE))),
     "page from 0": ("page", listing(ROWS, ("page", {"type": "integer", "default": 0}))),
     "page that must be given": ("page", listing(ROWS, ("page", WHOLE), required=True)),
-    "page with a flag": ("page", listing(envelope(has_more={"type": "boolean"}), ("page", WHOLE))),
-    "page with a next page": ("page", listing(envelope(next={"type": "string", "nullable": True}), ("page", WHOLE))),
+    "page with a flag": ("page", listing(envelope(has_more=FLAG), ("page", WHOLE))),
+    "page with a next page": ("page", listing(envelope(next=MAYBE), ("page", WHOLE))),
     "offset": ("offset", listing(envelope(), ("offset", WHOLE), ("limit", WHOLE))),
     "cursor": ("cursor", listing(envelope(next_cursor=TEXT), ("cursor", TEXT))),
-    "cursor that must be given": ("cursor", listing(envelope(next_cursor=TEXT), ("cursor", TEXT), required=True)),
-    "cursor within": ("cursor", listing(envelope(meta={"type": "object", "properties": {"next": TEXT}}), ("after", TEXT))),
+    "cursor to be given": ("cursor", listing(envelope(next_cursor=TEXT), ("cursor", TEXT), required=True)),
+    "cursor within": ("cursor", listing(envelope(meta=INNER), ("after", TEXT))),
     "cursor that is a number": ("cursor", listing(envelope(next_cursor=WHOLE), ("cursor", WHOLE))),
-    "cursor in a link": (
-        "cursor",
-        listing(envelope(next={"type": "string", "format": "uri"}), ("cursor", TEXT)),
-    ),
-    "cursor that is the last row": (
-        "cursor",
-        listing(envelope(has_more={"type": "boolean"}), ("starting_after", TEXT)),
-    ),
+    "cursor in a link": ("cursor", listing(envelope(next=LINK), ("cursor", TEXT))),
+    "cursor that is the last row": ("cursor", listing(envelope(has_more=FLAG), ("starting_after", TEXT))),
     "link": ("link", listing(ROWS, ("page", WHOLE), headers=("Link",))),
-    "rows without end in depth": ("page", listing({"$ref": "#/components/schemas/Tree"}, ("page", WHOLE))),
-}  # fmt: skip
+    "rows without end in depth": ("page", listing(TREE, ("page", WHOLE))),
+}
 
 
-def compiled(operation: Mapping[str, Any]) -> Bundle:
+def compiled(*operations: Mapping[str, Any]) -> Bundle:
     tree = {"type": "array", "items": {"$ref": "#/components/schemas/Tree"}}
     document = {
         "openapi": "3.0.3",
         "info": {"title": "t", "version": "1"},
         "servers": [{"url": "https://api.example"}],
-        "paths": {"/rows": {"get": operation}},
+        "paths": {f"/{number}": {"get": operation} for number, operation in enumerate(operations)},
         "components": {"schemas": {"Tree": tree}},
     }
     compilation = compile_description(Description(openapi=document, manifest=Manifest()))
@@ -125,20 +125,23 @@ def test_every_kind_of_pages_is_read_through_a_turn_of_the_page_to_the_end() -> 
     asyncio.run(story())
 
 
-def test_an_example_that_fails_is_a_finding_and_the_others_stay() -> None:
-    bundle = compiled(LISTINGS["page"][1])
-    good = bundle.cards[0]
-    for wrong, told in (
+@pytest.mark.parametrize(
+    ("wrong", "told"),
+    [
         ("return await client.rows.list({ pag: 1 });", "Did you mean"),
         ("return await client.rows.list(;", ""),
         ("return (await client.rows.list()).length;", "second page"),
         ("for (;;) {}", "CpuExceeded"),
-    ):
-        bundle = replace(bundle, cards=(replace(good, example=wrong), good))
-        made, findings = proven(bundle)
-        assert [card.example for card in made.cards] == [None, None], wrong
-        assert told in findings[0].message
-        assert (findings[0].code, findings[0].pointer) == ("example_failed", "/paths/~1rows/get")
+    ],
+)
+def test_an_example_that_fails_is_a_finding_and_the_others_stay(wrong: str, told: str) -> None:
+    bundle = compiled(LISTINGS["page"][1], listing(ROWS) | {"operationId": "other"})
+    first, other = bundle.cards
+    made, findings = proven(replace(bundle, cards=(replace(first, example=wrong), other)))
+    assert [card.example for card in made.cards] == [None, other.example]
+    (finding,) = findings
+    assert (finding.code, finding.pointer) == ("example_failed", "/paths/~10/get")
+    assert told in finding.message
 
 
 class Failing:

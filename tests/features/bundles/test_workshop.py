@@ -125,7 +125,8 @@ if __name__ == "__main__":
 
 
 def test_a_process_ends_with_a_server_that_was_killed() -> None:
-    with subprocess.Popen([sys.executable, "-c", _PARENT], stdout=subprocess.PIPE, text=True) as parent:
+    command = [sys.executable, "-c", _PARENT]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as parent:
         assert parent.stdout is not None
         pid = int(parent.stdout.readline())
         assert _lives(pid)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import json
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import quote, quote_plus
 
 import pytest
 
@@ -173,7 +173,7 @@ def test_faults_that_are_no_json() -> None:
         quote(SECRET),
         quote(SECRET, safe=""),
         quote(SECRET, safe="").lower(),
-        quote(SECRET).replace("%20", "+"),
+        quote_plus(SECRET),
         base64.b64encode(SECRET.encode()).decode(),
         base64.b64encode(f"user:{SECRET}".encode()).decode(),
         base64.b64encode(f"us:{SECRET}!".encode()).decode(),

@@ -12,12 +12,12 @@ FULL = Header(intent="Find the invoice", context="step 2 of a plan", frustration
 @pytest.mark.parametrize(
     "code",
     [
-        "/**\n * @intent Find the invoice\n * @context step 2\n *   of a plan\n * @frustration_level 7\n */\nreturn 1",
+        "/**\n * @intent Find the invoice\n * @context step 2\n *   of a plan\n * @frustration_level 7\n */",
         "/** @intent Find the invoice @context step 2 of a plan @frustration_level 7/10 */ return 1",
         "/*\n@intent Find the invoice\n@context step 2 of a plan\n@frustration_level 7 of 10\n*/",
         "// @intent Find the invoice\n// @context: step 2 of a plan\n// @frustrationLevel: 7\nconst a = 1",
         "```ts\n/**\n * @intent Find the invoice\n * @context step 2 of a plan\n * @frustration 7\n */\n```",
-        "Here it is:\n\n```js\n// @intent Find the invoice\n// @context step 2 of a plan\n// @frustration_level 7\n```",
+        "Here:\n```js\n// @intent Find the invoice\n// @context step 2 of a plan\n// @frustration 7\n```",
         "* @intent Find the invoice\n* @context step 2 of a plan\n* @frustration_level 7\n*/\nreturn 1",
         "'use strict';\n/** @intent Find the invoice\n @context step 2 of a plan\n @frustration_level 7 */",
         "async function run(client) {\n  /** @intent Find the invoice\n   * @context step 2 of a plan\n"

@@ -78,7 +78,7 @@ def read_messages(body: bytes, headers: Mapping[str, str]) -> tuple[list[Message
         value = parse_json(body)
     except MalformedJson as error:
         raise Refusal(PARSE_ERROR, error.message, status=400) from None
-    told = headers.get("mcp-protocol-version")
+    told = _header(headers, "mcp-protocol-version")
     if isinstance(value, list):
         return _read_batch(value, told), True
     return [_read_one(value, told, headers)], False
@@ -144,12 +144,17 @@ def _check_modern(message: Message, told: str | None, inner: Any, headers: Mappi
     if inner is None or not isinstance(message.meta.get(META + "clientCapabilities"), dict):
         missing = "protocolVersion" if inner is None else "clientCapabilities"
         raise Refusal(INVALID_PARAMS, f"_meta lacks {META}{missing}.", status=400, of=message.id)
-    if (method := headers.get("mcp-method")) != message.method:
+    if (method := _header(headers, "mcp-method")) != message.method:
         raise _mismatch(message, "Mcp-Method", method, message.method)
     if message.method == "tools/call":
-        name = headers.get("mcp-name")
+        name = _header(headers, "mcp-name")
         if _decoded(name) != message.params.get("name"):
             raise _mismatch(message, "Mcp-Name", name, message.params.get("name"))
+
+
+def _header(headers: Mapping[str, str], name: str) -> str | None:
+    value = headers.get(name)
+    return None if value is None else value.strip(" \t")
 
 
 def _decoded(value: str | None) -> str | None:

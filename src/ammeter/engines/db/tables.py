@@ -21,6 +21,7 @@ from sqlalchemy import (
     Text,
     UniqueConstraint,
     false,
+    text,
 )
 
 from ammeter.engines.db.dialects import partial_index
@@ -146,7 +147,53 @@ sources = Table(
     Column("created_at", Instant, nullable=False),
     Column("updated_at", Instant, nullable=False),
     Column("viewers_may_execute", Boolean, nullable=False, server_default=false()),
+    Column("transport_type", Text, nullable=False, server_default="streamable_http"),
+    Column("target_kind", Text, nullable=False, server_default="mcp"),
+    Column("base_url", Text),
+    Column("connection_config", JSON, nullable=False, server_default=text("'{}'")),
+    Column("network_policy", JSON, nullable=False, server_default=text("'{}'")),
+    Column("categories", JSON, nullable=False, server_default=text("'[]'")),
+    Column("categories_by_person", Boolean, nullable=False, server_default=false()),
+    Column("discovery", JSON, nullable=False, server_default=text("'{}'")),
+    Column("discovery_job_id", Text),
+    Column("provisioning_job_id", Text),
     Index(None, "org_id", "id"),
+)
+
+auth_profiles = Table(
+    "auth_profiles",
+    metadata,
+    _id(),
+    _org_id(),
+    Column("source_id", Text, ForeignKey("sources.id"), nullable=False),
+    Column("name", Text, nullable=False),
+    Column("auth_type", Text, nullable=False),
+    Column("auth_config", JSON, nullable=False),
+    Column("created_at", Instant, nullable=False),
+    Index(None, "source_id", "id"),
+)
+
+skills = Table(
+    "skills",
+    metadata,
+    _id(),
+    _org_id(),
+    Column("source_id", Text, ForeignKey("sources.id"), nullable=False),
+    Column("name", Text, nullable=False),
+    Column("created_at", Instant, nullable=False),
+    UniqueConstraint("source_id", "name"),
+)
+
+skill_versions = Table(
+    "skill_versions",
+    metadata,
+    _id(),
+    Column("skill_id", Text, ForeignKey("skills.id"), nullable=False),
+    Column("number", Integer, nullable=False),
+    Column("text", Text, nullable=False),
+    Column("created_at", Instant, nullable=False),
+    Column("created_by", Text, nullable=False),
+    UniqueConstraint("skill_id", "number"),
 )
 
 bundles = Table(

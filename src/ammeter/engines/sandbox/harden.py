@@ -56,7 +56,7 @@ _ARCHITECTURES = {"x86_64": 0xC000_003E, "aarch64": 0xC000_00B7}
 _LANDLOCK_CREATE, _LANDLOCK_RESTRICT = 444, 446
 
 
-def harden() -> dict[str, Any]:
+def harden(*, data_bytes: int = _DATA_BYTES) -> dict[str, Any]:
     """Raise every wall there is; gives what stands. Nothing can be opened afterwards."""
     report: dict[str, Any] = {"system": sys.platform, "machine": platform.machine()}
     if sys.platform != "linux":
@@ -69,7 +69,7 @@ def harden() -> dict[str, Any]:
     report["no_new_privs"] = libc.prctl(_NO_NEW_PRIVS, 1, 0, 0, 0) == 0
     report["undumpable"] = libc.prctl(_DUMPABLE, 0, 0, 0, 0) == 0
     report["landlock"] = _landlock(libc)
-    report["limits"] = _limit()
+    report["limits"] = _limit(data_bytes)
     report["seccomp"] = numbers is not None and _seccomp(libc, numbers)
     return report
 
@@ -120,13 +120,13 @@ def _landlock(libc: ctypes.CDLL) -> int:
     return int(version) if stands else 0
 
 
-def _limit() -> bool:
+def _limit(data_bytes: int) -> bool:
     limits = {
         resource.RLIMIT_CORE: 0,
         resource.RLIMIT_FSIZE: 0,
         resource.RLIMIT_NPROC: 0,
         resource.RLIMIT_NOFILE: 16,
-        resource.RLIMIT_DATA: _DATA_BYTES,
+        resource.RLIMIT_DATA: data_bytes,
     }
     try:
         for limit, value in limits.items():

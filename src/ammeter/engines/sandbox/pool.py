@@ -1,8 +1,8 @@
 """The sandbox: a few worker processes, kept alive, and as many scripts at once as they may carry.
 
 In comes a script and its host, out goes an outcome. A worker that dies, falls silent or has served long
-enough is replaced, and only the scripts inside it are lost. There is no endless queue: who cannot be served
-soon is told `Busy`. What a script says is for `run.py`.
+enough is replaced, and only the scripts inside it are lost. There is no endless queue (`turns.py`): who
+cannot be served soon is told `Busy`. What a script says is for `run.py`.
 """
 
 from __future__ import annotations
@@ -16,12 +16,14 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Literal
 
 from ammeter.engines.sandbox import wire
 from ammeter.engines.sandbox.engine import Artifacts, prepare
-from ammeter.engines.sandbox.port import Busy, Host, Json, Outcome, Script, ScriptError
+from ammeter.engines.sandbox.port import Busy, Counters, Host, Json, Outcome, Script, ScriptError
 from ammeter.engines.sandbox.process import Link, WorkerLost, start_worker
 from ammeter.engines.sandbox.run import Run
+from ammeter.engines.sandbox.turns import Turns
 from ammeter.engines.sandbox.wire import ToWorker
 
 _IMAGES = 32
@@ -30,7 +32,23 @@ _SILENCE_S = 10.0
 _RETRY_S = 0.5
 _START_S = 60.0
 
+# What a worker needs beside its scripts' memory: its interpreter, its modules, types being stripped.
+_WORKER_BYTES = 768 << 20
+
+Hardening = Literal["require", "best-effort", "off"]
+
 _log = logging.getLogger(__name__)
+
+
+class HardeningMissing(Exception):
+    """Walls are required that this system does not raise."""
+
+    def __init__(self, missing: list[str], report: Mapping[str, Json]) -> None:
+        super().__init__(
+            f"The sandbox's workers have no {' and no '.join(missing)} on this system ({report}), and"
+            " AMMETER_SANDBOX_HARDENING is `require`. Run on Linux where seccomp is allowed, or set it to"
+            " `best-effort`."
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,13 +56,21 @@ class PoolOptions:
     cache: Path
     """A folder of this user alone; compiled modules are kept there."""
     workers: int = 2
-    running: int = 32
-    """Scripts at once, over all workers."""
-    waiting: int = 64
-    patience_s: float = 1.0
-    """How long a script waits for its turn before it is told `Busy`."""
+    """Processes; each uses one core."""
+    running: int = 128
+    """Scripts at once, over all workers. One that waits for an answer costs a few megabytes and no time."""
+    running_per_tenant: int = 64
+    waiting: int = 256
+    """Scripts that wait for their turn; beyond it `Busy` is said at once."""
+    waiting_per_tenant: int = 64
+    patience_s: float = 10.0
+    """How long a script waits for its turn, or for a worker, before it is told `Busy`."""
+    memory_bytes: int = 1 << 30
+    """Of all scripts together; where they would use more, the largest ends as `MemoryExceeded`."""
     retire_after: int = 20_000
-    harden: bool = True
+    """Scripts after which a worker is replaced."""
+    hardening: Hardening = "best-effort"
+    """`require`: no start without seccomp and resource limits. `off`: for looking for faults."""
 
 
 class Pool:
@@ -56,9 +82,14 @@ class Pool:
         self._keepers: list[asyncio.Task[None]] = []
         self._numbers = itertools.count(1)
         self._images: OrderedDict[tuple[str | int, ...], int] = OrderedDict()
-        self._free = asyncio.Semaphore(options.running)
-        self._queued = 0
+        self._turns = Turns(
+            running=options.running,
+            running_each=options.running_per_tenant,
+            waiting=options.waiting,
+            waiting_each=options.waiting_per_tenant,
+        )
         self._changed = asyncio.Condition()
+        self._restarts = self._scripts = self._busy = 0
 
     async def __aenter__(self) -> Pool:
         await self.start()
@@ -70,7 +101,7 @@ class Pool:
     async def start(self) -> None:
         """Returns once every worker can take scripts; the first time on a machine this takes seconds."""
         artifacts = await asyncio.to_thread(prepare, self._options.cache)
-        setup = _setup(artifacts, harden=self._options.harden)
+        setup = _setup(artifacts, self._options)
         starts = [_start(setup) for _ in range(self._options.workers)]
         started = await asyncio.gather(*starts, return_exceptions=True)
         self._links = [link for link in started if isinstance(link, Link)]
@@ -78,6 +109,11 @@ class Pool:
             if isinstance(failed, BaseException):
                 await self.stop()
                 raise failed
+        missing = _missing_walls(self.hardening())
+        if missing and self._options.hardening == "require":
+            report = self.hardening()
+            await self.stop()
+            raise HardeningMissing(missing, report)
         self._keepers = [
             asyncio.create_task(self._keep(place, setup)) for place in range(self._options.workers)
         ]
@@ -93,6 +129,16 @@ class Pool:
     def hardening(self) -> Mapping[str, Json]:
         return self._links[0].report if self._links else {}
 
+    def counters(self) -> Counters:
+        return Counters(
+            running=self._turns.running,
+            waiting=self._turns.waiting,
+            workers=len(self.worker_pids()),
+            restarts=self._restarts,
+            scripts=self._scripts,
+            busy=self._busy,
+        )
+
     def worker_pids(self) -> list[int]:
         return [link.pid for link in self._links if not link.is_lost]
 
@@ -100,23 +146,23 @@ class Pool:
         if len(script.code.encode("utf-8", "replace")) > script.limits.script_bytes:
             limit = script.limits.script_bytes
             return ScriptError(name="RangeError", message=f"The script is longer than {limit} bytes.")
-        if self._queued >= self._options.waiting:
+        if not await self._turns.take(script.tenant, patience_s=self._options.patience_s):
+            self._busy += 1
             return Busy()
-        self._queued += 1
-        try:
-            async with asyncio.timeout(self._options.patience_s):
-                await self._free.acquire()
-        except TimeoutError:
-            return Busy()
-        finally:
-            self._queued -= 1
         try:
             link = await self._find_link()
-            return Busy() if link is None else await self._run_in(link, script, host)
+            if link is None:
+                self._busy += 1
+                return Busy()
+            self._scripts += 1
+            return await self._run_in(link, script, host)
         finally:
-            self._free.release()
+            self._turns.give_back(script.tenant)
 
     async def _find_link(self) -> Link | None:
+        ready = [link for link in self._links if not link.is_lost]
+        if ready:
+            return min(ready, key=lambda link: len(link.runs))
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self._options.patience_s), self._changed:
                 while not (ready := [link for link in self._links if not link.is_lost]):
@@ -173,6 +219,7 @@ class Pool:
             link = self._links[place]
             await self._watch(link)
             await self._replace(place, setup)
+            self._restarts += 1
             async with self._changed:
                 self._changed.notify_all()
             await _drained(link)
@@ -211,11 +258,19 @@ async def _drained(link: Link) -> None:
             await asyncio.wait_for(link.lost.wait(), _PING_S)
 
 
-def _setup(artifacts: Artifacts, *, harden: bool) -> bytes:
+def _missing_walls(report: Mapping[str, Json]) -> list[str]:
+    walls = {"seccomp": "seccomp filter", "limits": "resource limits"}
+    return [name for wall, name in walls.items() if not report.get(wall)]
+
+
+def _setup(artifacts: Artifacts, options: PoolOptions) -> bytes:
+    share = options.memory_bytes // options.workers
     setup = {
         "guest": str(artifacts.guest),
         "layout": asdict(artifacts.layout),
         "stripper": str(artifacts.stripper),
-        "harden": harden,
+        "harden": options.hardening != "off",
+        "memory_bytes": share,
+        "data_bytes": share + _WORKER_BYTES,
     }
     return json.dumps(setup).encode()

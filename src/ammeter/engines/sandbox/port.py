@@ -23,12 +23,12 @@ _IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]{0,63}")
 class Limits:
     wall_ms: int = 30_000
     cpu_ms: int = 5_000
-    memory_bytes: int = 64 << 20
+    memory_bytes: int = 128 << 20
     output_bytes: int = 1 << 20
     """Of the result, as JSON."""
     log_bytes: int = 64 << 10
-    calls: int = 1_000
-    call_bytes: int = 8 << 20
+    calls: int = 50
+    call_bytes: int = 10 << 20
     """Of one call's arguments, and of its answer."""
     timers: int = 2_000
     script_bytes: int = 256 << 10
@@ -43,6 +43,8 @@ class Script:
     promise of the host's answer. Loaded once per text, not once per script."""
     client_name: str = "client"
     limits: Limits = field(default_factory=Limits)
+    tenant: str = ""
+    """Whose script it is: each has a share of the sandbox, and those who wait are served in turn."""
     tenant: str = ""
     """Whose script it is; room is shared fairly between tenants."""
 
@@ -142,6 +144,22 @@ class Busy(Ended):
 
 
 Outcome = Value | ScriptError | Deadline | CpuExceeded | MemoryExceeded | OutputExceeded | Crashed | Busy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Counters:
+    """How the sandbox stands, and what it did since it was started."""
+
+    running: int = 0
+    waiting: int = 0
+    workers: int = 0
+    """Alive."""
+    restarts: int = 0
+    """Workers that were replaced: lost, silent or retired."""
+    scripts: int = 0
+    """That were begun."""
+    busy: int = 0
+    """That were told `Busy`."""
 
 
 class Sandbox(Protocol):

@@ -1,13 +1,7 @@
-"""What a manifest's references name, opened for the part that puts it on the wire: `secret:NAME` from the
-organization's sealed secrets, `env:NAME` from those variables of the server that the operator allows.
-"""
+"""A manifest's auth with the values that its references name, for the part that puts them on the wire."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Protocol
-
-from ammeter.base.errors import NotFound
 from ammeter.engines.compiler.manifest import (
     Auth,
     BasicAuth,
@@ -17,7 +11,6 @@ from ammeter.engines.compiler.manifest import (
     NoAuth,
     QueryAuth,
 )
-from ammeter.engines.db.database import Database
 from ammeter.engines.egress.auth import (
     BasicCredential,
     ClientCredentials,
@@ -26,42 +19,9 @@ from ammeter.engines.egress.auth import (
     NoCredential,
     QueryCredential,
 )
-from ammeter.features.secrets.service import Secrets
+from ammeter.features.secrets.references import Credentials, MissingCredential, OrgCredentials
 
-
-class MissingCredential(Exception):
-    """A reference that names nothing here, in words for whoever owns the manifest."""
-
-
-class Credentials(Protocol):
-    async def reveal(self, reference: str) -> str:
-        """The value behind `secret:NAME` or `env:NAME`; MissingCredential where there is none."""
-        ...
-
-
-class OrgCredentials:
-    def __init__(self, db: Database, secrets: Secrets, org_id: str, environment: Mapping[str, str]) -> None:
-        """`environment`: the variables that references may name, and no others."""
-        self._db, self._secrets = db, secrets
-        self._org_id, self._environment = org_id, environment
-
-    async def reveal(self, reference: str) -> str:
-        kind, _, name = reference.partition(":")
-        if kind == "env":
-            value = self._environment.get(name)
-            if not value:
-                raise MissingCredential(
-                    f"The manifest refers to {reference}, which is not set, or not among the names in"
-                    " AMMETER_SECRET_ENV_NAMES; whoever operates the server can change that."
-                )
-            return value
-        try:
-            return await self._db.read_few(lambda tx: self._secrets.reveal(tx, self._org_id, name))
-        except NotFound:
-            raise MissingCredential(
-                f"The manifest refers to {reference}, which the organization does not have; set it with"
-                f" 'ammeter admin secret set' or PUT /secrets/{name}."
-            ) from None
+__all__ = ["Credentials", "MissingCredential", "OrgCredentials", "resolve"]
 
 
 async def resolve(auth: Auth, credentials: Credentials) -> Credential:

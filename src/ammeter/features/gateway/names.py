@@ -95,8 +95,10 @@ def _meant(steps: list[str], wrong: int, tree: Tree, client_name: str) -> str | 
         place = place[step]
     beside = nearest(steps[wrong], place)
     if beside is not None:
-        rest = steps[wrong + 1 :]
-        return ".".join((client_name, *steps[:wrong], beside, *rest[: 1 if place[beside] is not None else 0]))
+        inner = place[beside]
+        # What follows is named only where it exists there, or nearly.
+        rest = nearest(steps[wrong + 1], inner) if inner is not None and wrong + 1 < len(steps) else None
+        return ".".join((client_name, *steps[:wrong], beside, *([rest] if rest else [])))
     elsewhere = [path for path in _methods(tree, ()) if path[-1].lower() == steps[-1].lower()]
     return ".".join((client_name, *elsewhere[0])) if elsewhere else None
 

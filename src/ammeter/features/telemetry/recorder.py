@@ -89,17 +89,19 @@ class Recorder:
             log.exception("an event could not be taken")
 
     async def stop(self) -> None:
-        """Store all that was recorded. Without a database: what it has not taken within some seconds is lost."""
+        """Store all that was recorded. What the database has not taken within some seconds is lost."""
         await asyncio.get_running_loop().run_in_executor(None, self.close)
 
     def close(self) -> None:
         """The same, for whoever has no event loop."""
         with self._lock:
-            if not self._stopping:
-                self._stopping = True
+            if not self._stop.is_set():
                 self._gives_up_at = time.monotonic() + self._stop_patience_s
+                self._stop.set()
         self._hurry.set()
         self._some.set()
+        if self._incoming:
+            self.start()
         if self._thread is not None:
             self._thread.join()
 
