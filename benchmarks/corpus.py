@@ -85,7 +85,7 @@ def compared(name: str, raw: bytes, done: Compilation, seconds: float) -> Outcom
         if not told & {_pointer(path, key), _pointer(path), *(() if done.bundle else ("", "/paths"))}
     ]
     names = {operation.sdk_name for operation in operations}
-    if len(names) != len(operations) or done.bundle and len(done.bundle.cards) != len(operations):
+    if len(names) != len(operations) or (done.bundle and len(done.bundle.cards) != len(operations)):
         lost.append(f"{len(operations)} operations have {len(names)} names")
     return Outcome(
         name=name,
@@ -164,9 +164,7 @@ def report(outcomes: Sequence[Outcome]) -> None:
             print(f"{level:8} {code:25}{times:9,}{within[(level, code)]:9,}")
 
 
-def _of(
-    level: str, counted: Counter[tuple[str, str]]
-) -> Iterable[tuple[tuple[str, str], int]]:
+def _of(level: str, counted: Counter[tuple[str, str]]) -> Iterable[tuple[tuple[str, str], int]]:
     return [(pair, times) for pair, times in counted.most_common() if pair[0] == level]
 
 

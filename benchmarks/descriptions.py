@@ -90,13 +90,12 @@ def subset(document: Node, count: int) -> Node:
     paths: Node = {}
     for path, item in document["paths"].items():
         inner = {
-            key: value
-            for key, value in item.items()
-            if key.lower() not in METHODS or (path, key) in kept
+            key: value for key, value in item.items() if key.lower() not in METHODS or (path, key) in kept
         }
         if any(key.lower() in METHODS for key in inner):
             paths[path] = inner
-    return {**document, "paths": paths, "components": _referred(document, paths)}
+    top = {key: value for key, value in document.items() if not key.startswith("x-") and key != "webhooks"}
+    return {**top, "paths": paths, "components": _referred(document, paths)}
 
 
 def _referred(document: Node, paths: Node) -> Node:

@@ -4,7 +4,7 @@ transform, by kind of query; then latency, index build and size, and the relevan
     python benchmarks/search.py --data FOLDER [--document FILE]
 
 FOLDER holds queries.jsonl ({"set", "spec", "query", "gold": ["METHOD /path"]}) and specs/<spec>.*.gz.
-The cards are those that the compiler makes of the descriptions. FastMCP is installed into .bench at first use.
+The cards are those that the compiler makes of them. FastMCP is installed into .bench at first use.
 """
 
 from __future__ import annotations
@@ -199,7 +199,8 @@ def report_cost(document: Path) -> None:
     begun = time.process_time()
     packaged_embedding.cache_clear()
     packaged_embedding()
-    print(f"\ncost on {document.name}; reading the embedding table once {(time.process_time() - begun) * 1000:.0f} ms")
+    table_ms = (time.process_time() - begun) * 1000
+    print(f"\ncost on {document.name}; reading the embedding table once {table_ms:.0f} ms")
     for part in (8, 4, 2, 1):
         some = largest[::part]
         begun = time.process_time()

@@ -4,8 +4,12 @@
 import "core-js/web/structured-clone";
 import "core-js/web/url";
 import "core-js/web/url-search-params";
+import { crypto } from "./chance.js";
+import { AbortController, AbortSignal, Event, EventTarget } from "./events.js";
+import { Intl } from "./intl.js";
 import { TextDecoder, TextEncoder } from "./text.js";
 
-for (const [name, value] of Object.entries({ TextDecoder, TextEncoder })) {
+const added = { AbortController, AbortSignal, Event, EventTarget, Intl, TextDecoder, TextEncoder, crypto };
+for (const [name, value] of Object.entries(added)) {
   Object.defineProperty(globalThis, name, { value, writable: true, configurable: true });
 }

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
 import re
 import socket
+import subprocess
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -20,7 +23,7 @@ from ammeter.features.sources.service import provision_source
 from ammeter.wiring import House
 from tests.cli.conftest import Cli, Done, Place
 from tests.household import CACHE, OPERATOR, make_settings, opened_house
-from tests.server import Server, running
+from tests.server import Server, command, running
 
 ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 OK = {"description": "ok", "content": {"application/json": {"schema": {"type": "object"}}}}
@@ -120,6 +123,20 @@ def ids(text: str) -> list[str]:
     return [found[0] for found in ID.finditer(text)]
 
 
+def answered(word: str, *args: str) -> Done:
+    """The command as a person runs it at a terminal, who answers its question with a word."""
+    person, terminal = pty.openpty()
+    os.write(person, f"{word}\n".encode())
+    try:
+        done = subprocess.run(
+            command(*args), stdin=terminal, capture_output=True, text=True, timeout=60, check=False
+        )
+    finally:
+        os.close(person)
+        os.close(terminal)
+    return Done(done.returncode, done.stdout, done.stderr)
+
+
 DIFF = """\
 Against the active bundle: 1 added, 1 removed, 1 changed; 2 breaking
            operation          in the SDK
@@ -165,6 +182,12 @@ def test_from_the_first_upload_to_the_roll_back(bundle: Callable[..., Done], slu
     unasked = bundle("rollback", "--source", slug)
     assert (unasked.code, unasked.out) == (2, "")
     assert "say --yes" in unasked.unboxed
+    at_a_terminal = answered("n", "bundle", "rollback", "--source", slug)
+    assert (at_a_terminal.code, at_a_terminal.out) == (1, "")
+    assert f"Serve {one} instead of {two} in production? [y/N]: " in at_a_terminal.err
+    assert "Against the active bundle: no change" in bundle("show", two).out
+    assert answered("y", "bundle", "rollback", "--source", slug, "--json").code == 0
+    bundle("promote", two)
     back = bundle("rollback", "--source", slug, "--yes")
     assert (back.code, back.lines["bundle"], back.lines["status"]) == (0, one, "active")
 

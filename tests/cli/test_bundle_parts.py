@@ -7,9 +7,11 @@ from typing import Any
 
 import pytest
 
+from ammeter.base.errors import SettingsError
 from ammeter.cli.bundle.options import provenance
 from ammeter.cli.bundle.progress import Progress, size
 from ammeter.cli.bundle.shown import diff_lines, finding_lines
+from ammeter.settings import load_client_settings
 from tests.cli.test_bundle import CI_VARIABLES
 
 
@@ -135,3 +137,20 @@ def test_what_breaks_scripts_in_use_says_how_many() -> None:
         "           operation  in the SDK",
         "  removed  GET /p     a.b         BREAKING, used by 12 scripts in 3 sessions of the last 30 days",
     ]
+
+
+def test_client_settings_are_told_apart_from_slips_of_the_pen_and_hide_the_key(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("AMMETER_URL", "https://ammeter.example/")
+    monkeypatch.setenv("AMMETER_API_KEY", "amt_secret")
+    settings = load_client_settings()
+    assert settings.url == "https://ammeter.example"
+    assert settings.api_key.get_secret_value() == "amt_secret"
+    assert "amt_secret" not in repr(settings) + settings.model_dump_json()
+    assert load_client_settings(url="http://other:1", api_key="b").url == "http://other:1"
+    monkeypatch.setenv("AMMETER_APIKEY", "amt_secret")
+    with pytest.raises(
+        SettingsError, match=r"AMMETER_APIKEY is not a setting\. Did you mean AMMETER_API_KEY"
+    ):
+        load_client_settings()

@@ -1,4 +1,4 @@
-"""A diff as it is answered: whole where it is small, bounded where it is large, and what is left out counted."""
+"""A diff as it is answered: whole where it is small, bounded where it is large, what is left out counted."""
 
 from __future__ import annotations
 

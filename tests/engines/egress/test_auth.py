@@ -11,10 +11,10 @@ import pytest
 from ammeter.engines.egress.auth import (
     BasicCredential,
     ClientCredentials,
-    Credential,
+    Fixed,
     HeaderCredential,
     QueryCredential,
-    secret_values,
+    injection,
 )
 from ammeter.engines.egress.base_url import parse_base
 from ammeter.engines.egress.client import Egress
@@ -37,13 +37,11 @@ def oauth(upstream: Upstream, **given: Any) -> ClientCredentials:
         ("basic", BasicCredential(username=USER, password=PASSWORD)),
     ],
 )
-def test_every_kind_is_accepted_and_written_down(
-    upstream: Upstream, kind: str, credential: Credential
-) -> None:
+def test_every_kind_is_accepted_and_written_down(upstream: Upstream, kind: str, credential: Fixed) -> None:
     facts = Facts()
     assert send(upstream, f"/private/{kind}", credential=credential, facts=facts).status == 200
     assert send(upstream, f"/private/{kind}").status == 401
-    assert facts.injected == secret_values(credential)
+    assert facts.injected == injection(credential).values
     assert {TOKEN, PASSWORD} & facts.injected
     assert TOKEN not in repr(credential)
     assert PASSWORD not in repr(credential)

@@ -50,7 +50,9 @@ def _active(remote: Remote, source: str, environment: str) -> Any:
 def _ask(question: str) -> None:
     if not sys.stdin.isatty():
         raise typer.BadParameter("nobody is here to ask; say --yes", param_hint="--yes")
-    if not typer.confirm(question, err=True):
+    # Not typer's own question: that one writes to standard output, which is for the answer.
+    typer.echo(f"{question} [y/N]: ", nl=False, err=True)
+    if sys.stdin.readline().strip().lower() not in ("y", "yes"):
         raise typer.Exit(1)
 
 

@@ -15,7 +15,7 @@ from ammeter.engines.compiler.model import Finding, Level
 from ammeter.features.bundles.model import Status, StoredBundle, Use
 from ammeter.features.sources.model import Source
 
-MAX_LIST_CHARACTERS = 400_000
+MAX_LIST_CHARACTERS = 450_000
 MAX_CHANGES = 50
 # What JSON puts around the values of an entry or a change.
 _FRAME = 80

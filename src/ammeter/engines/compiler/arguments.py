@@ -19,6 +19,15 @@ from ammeter.engines.compiler.shapes import kinds, object_parts
 _MAX_PROBLEMS = 10
 _MAX_DEPTH = 40
 _NAMES = {str: "string", bool: "boolean", int: "integer", float: "number", dict: "object", list: "array"}
+_EXACT = {"string": str, "boolean": bool, "integer": int, "object": dict, "array": list}
+_CHECKS = {"string": str, "boolean": bool, "object": dict, "array": list, "null": type(None)}
+_COMBINING = frozenset({"oneOf", "anyOf", "allOf"})
+_BOUNDS = frozenset(
+    {
+        *("minLength", "maxLength", "minItems", "maxItems", "minProperties", "maxProperties"),
+        *("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"),
+    }
+)
 _TEXT: Json = {"type": "string"}
 _BINARY: Json = {"type": "string", "format": "binary"}
 
@@ -100,8 +109,7 @@ class _Check:
             return self._named(str(schema["$ref"]).removeprefix(SCHEMA_PREFIX), value, path, depth, closed)
         if schema.get("not") == {}:
             return [Problem(path=path, message="no value is allowed here")]
-        found = self._combined(schema, value, path, depth)
-        if found:
+        if not _COMBINING.isdisjoint(schema) and (found := self._combined(schema, value, path, depth)):
             return found
         if (wrong := _wrong_type(schema, value)) is not None:
             return [Problem(path=path, message=wrong)]
@@ -110,7 +118,7 @@ class _Check:
             return [Problem(path=path, message=told)]
         if "enum" in schema and not any(_same(value, choice) for choice in schema["enum"]):
             return [Problem(path=path, message=_not_among(schema["enum"], value))]
-        found = _bounds(schema, value, path)
+        found = [] if _BOUNDS.isdisjoint(schema) else _bounds(schema, value, path)
         if isinstance(value, list):
             found += self._items(schema, value, path, depth)
         if isinstance(value, dict) and not _is_bytes(schema, value):
@@ -196,6 +204,8 @@ def _nearest_choice(tried: list[list[Problem]], path: str, told_by: Any) -> list
 
 def _wrong_type(schema: Json, value: Any) -> str | None:
     words = kinds(schema)
+    if len(words) == 1 and type(value) is _EXACT.get(words[0]):
+        return None
     if not words or any(_is(kind, value) for kind in words) or _is_bytes(schema, value):
         return None
     what = "text or { base64 }" if schema.get("format") == "binary" else " or ".join(words)
@@ -214,8 +224,7 @@ def _is(kind: str, value: Any) -> bool:
         return _is_number(value) and (isinstance(value, int) or value.is_integer())
     if kind == "number":
         return _is_number(value)
-    checks = {"string": str, "boolean": bool, "object": dict, "array": list, "null": type(None)}
-    return isinstance(value, checks.get(kind, object))
+    return isinstance(value, _CHECKS.get(kind, object))
 
 
 def _same(value: Any, other: Any) -> bool:

@@ -28,8 +28,8 @@ _LINK = re.compile(r"\[([^\[\]]+)\]\([^()]*\)")
 _ADDRESS = re.compile(r"https?://\S+")
 
 
-def make_cards(api: Api, client_name: str) -> tuple[Card, ...]:
-    names = Names(api.schemas)
+def make_cards(api: Api, client_name: str, names: Names | None = None) -> tuple[Card, ...]:
+    names = names or Names(api.schemas)
     return tuple(make_card(api, operation, client_name, names) for operation in api.operations)
 
 
@@ -62,7 +62,9 @@ def make_card(api: Api, operation: Operation, client_name: str, names: Names | N
 
 
 def _told_parameters(operation: Operation) -> Iterator[Parameter]:
-    return (p for p in operation.parameters if p.location != "header" or p.name.lower() not in _UNTOLD_HEADERS)
+    for parameter in operation.parameters:
+        if parameter.location != "header" or parameter.name.lower() not in _UNTOLD_HEADERS:
+            yield parameter
 
 
 def plain(text: str) -> str:

@@ -26,6 +26,7 @@ from ammeter.engines.compiler.operations import extensions, read_api
 from ammeter.engines.compiler.overlay import apply_overlay
 from ammeter.engines.compiler.pagination import with_pagination
 from ammeter.engines.compiler.swagger2 import to_openapi3
+from ammeter.engines.compiler.types_text import Names
 from ammeter.engines.compiler.typescript import declarations
 
 Source = bytes | str | Mapping[str, Any]
@@ -63,7 +64,8 @@ def compile_description(description: Description) -> Compilation:
     if base_url is None or not api.operations:
         return Compilation(bundle=None, findings=findings.all())
     client_name = description.manifest.client_name
-    cards = make_cards(api, client_name)
+    names = Names(api.schemas)
+    cards = make_cards(api, client_name, names)
     bundle = Bundle(
         api=api,
         client_name=client_name,
@@ -71,7 +73,7 @@ def compile_description(description: Description) -> Compilation:
         manifest=dict(description.given_manifest or {}),
         cards=cards,
         sdk_js=sdk_source(api),
-        declarations=declarations(api, client_name),
+        declarations=declarations(api, client_name, names),
         index=sdk_index(api, cards, client_name),
         search=b"",
         openapi_hash=canonical_hash(reading.document),

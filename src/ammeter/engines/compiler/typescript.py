@@ -58,10 +58,10 @@ def signature(api: Api, operation: Operation, client_name: str, names: Names | N
     return cut(line, 2_400)
 
 
-def declarations(api: Api, client_name: str) -> str:
+def declarations(api: Api, client_name: str, names: Names | None = None) -> str:
     """The whole SDK as a declaration file. Its types stand in a namespace, so that one called `Event` or
     `Map` does not meet TypeScript's own."""
-    names = Names(api.schemas)
+    names = names or Names(api.schemas)
     writers = _Writers(TypeWriter(names, asking=True), TypeWriter(names, asking=False), api.schemas)
     methods = _groups(_tree(api.operations), writers, "    ")
     lines = [f"/** {comment(f'{api.title} {api.version}') or 'The API'} */", "declare namespace sdk {"]

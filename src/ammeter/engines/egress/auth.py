@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import base64
 import json
+import re
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -23,6 +24,7 @@ from ammeter.engines.egress.port import Answer, EgressFault, Request
 _EARLY_S = 30.0
 _LIFETIME_S = 300.0
 _MOST_TOKENS = 1_000
+_BREAKS = re.compile(r"[\x00-\x1f\x7f]")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,13 +108,11 @@ def injection(credential: Fixed) -> Injection:
             return Injection(header=("Authorization", f"Basic {pair}"), values=frozenset(values - {""}))
 
 
-def secret_values(credential: Credential) -> frozenset[str]:
-    """What must never be seen again, known before anything is sent."""
-    if isinstance(credential, ClientCredentials):
-        pair = base64.b64encode(_pair(credential).encode()).decode()
-        values = {credential.client_secret, pair}
-        return frozenset(values | ({credential.client_id} if credential.client_id_is_secret else set()))
-    return injection(credential).values
+def client_values(credential: ClientCredentials) -> frozenset[str]:
+    """What of the client itself must never be seen again."""
+    pair = base64.b64encode(_pair(credential).encode()).decode()
+    values = {credential.client_secret, pair}
+    return frozenset(values | ({credential.client_id} if credential.client_id_is_secret else set()))
 
 
 @dataclass(slots=True)
@@ -217,7 +217,7 @@ def _read_token(answer: Answer) -> _Token:
 
 
 def _refuse_breaks(value: str) -> None:
-    if any(ord(c) < 32 or ord(c) == 127 for c in value):
+    if _BREAKS.search(value):
         raise EgressFault(
             "credentials", "The credential holds a line end or a control character; store it again without."
         )

@@ -91,6 +91,8 @@ def follow(url: Url, location: str) -> Url:
 
 def means_up(value: str) -> bool:
     """Whether any part of a path segment is a dot segment, to a reader who decodes it once or more."""
+    if "." not in value and "%" not in value:
+        return False
     for _ in range(3):
         if any(part.partition(";")[0] in (".", "..") for part in re.split(r"[/\\]", value)):
             return True

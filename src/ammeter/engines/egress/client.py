@@ -22,11 +22,10 @@ from ammeter.engines.egress.auth import (
     ClientCredentials,
     Credential,
     Fixed,
-    HeaderCredential,
     NoCredential,
     Tokens,
+    client_values,
     injection,
-    secret_values,
 )
 from ammeter.engines.egress.base_url import BadUrl, Url, follow, parse_url, why_outside
 from ammeter.engines.egress.guard import ForbiddenAddress, Guard
@@ -73,7 +72,6 @@ class Egress:
         wait longer cancels. `facts` is filled as the trip goes."""
         facts = facts if facts is not None else Facts()
         credential = credential or NoCredential()
-        facts.injected |= secret_values(credential)
         deadline = float("inf") if deadline is None else deadline
         if time.monotonic() >= deadline:
             raise EgressFault("timeout", "No time was left for the call.")
@@ -130,20 +128,14 @@ class Egress:
     ) -> Answer:
         if not isinstance(credential, ClientCredentials):
             return await self._redirected(request, base, credential, facts)
-        token = await self._token(credential, facts)
+        facts.injected |= client_values(credential)
+        token = await self._tokens.token(credential)
         answer = await self._redirected(request, base, token, facts)
         if answer.status != 401:
             return answer
         # Revoked before its time: one new token, one more try.
-        token = await self._token(credential, facts, refused=token.value)
+        token = await self._tokens.token(credential, refused=token.value)
         return await self._redirected(request, base, token, facts)
-
-    async def _token(
-        self, credential: ClientCredentials, facts: Facts, *, refused: str | None = None
-    ) -> HeaderCredential:
-        token = await self._tokens.token(credential, refused=refused)
-        facts.injected.add(token.value)
-        return token
 
     async def _send_for_token(self, request: Request, url: Url) -> Answer:
         try:
@@ -158,6 +150,7 @@ class Egress:
         except BadUrl as fault:
             raise EgressFault("blocked", f"The request's URL cannot be called: {fault}.") from None
         added = injection(credential)
+        facts.injected |= added.values
         for _ in range(self.limits.redirects + 1):
             if (reason := why_outside(base, url)) is not None:
                 raise EgressFault(

@@ -21,6 +21,7 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 EVERYTHING = "*"
+_MOST_PASSED = 10_000
 
 # IANA's special-purpose registries; 168.63.129.16 is where Azure's machines find their host.
 _SPECIAL_V4 = tuple(
@@ -61,6 +62,7 @@ class Guard:
         self._any = EVERYTHING in words
         networks = [word for word in words if word != EVERYTHING]
         self._allowed = tuple(ipaddress.ip_network(word, strict=False) for word in networks)
+        self._passed: set[str] = set()
         self._threads: ThreadPoolExecutor | None = None
         self._resolver = resolver or self._ask_system
 
@@ -75,8 +77,10 @@ class Guard:
 
     def check_literal(self, host: str) -> None:
         """The same for a host that is an address itself; a name passes."""
-        if _literal(host) is not None:
+        if host not in self._passed and _literal(host) is not None:
             self.check(host, host.strip("[]"))
+        if len(self._passed) < _MOST_PASSED:
+            self._passed.add(host)
 
     def check(self, host: str, address: str) -> None:
         if not self.permits(address):

@@ -20,7 +20,7 @@ _NAME_SIGNS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ012
 _MAX_NAME = 64
 
 _REST_OF_NAME = re.compile(r"[A-Za-z0-9_-]{0,64}")
-_GIVES = re.compile(r"""(?:\\{0,7}["'`])?\]?[ \t]{0,8}(?:=>|:=|=|:|%3[dD])(?![=:])(?:[ \t\r\n]{0,8})""")
+_GIVES = re.compile(r"""(?:\\{0,7}["'`])?\]?[ \t]{0,8}(?:=>|:=|=|:|%3[dD])(?![=:])[ \t]{0,8}""")
 _OPENING = re.compile(r"""(\\{0,7})(["'`])""")
 _BARE = re.compile(r"""[^\s"'`,;&<>(){}\[\]\\]{1,4096}""")
 _LINE = re.compile(r"""[^\r\n"'`\\]{1,4096}""")
@@ -30,7 +30,7 @@ _TYPES = "string number boolean null undefined any unknown true false none str i
 _WORDS_OF_TYPES = frozenset(_TYPES.split())
 # What stands for a value: a reference, a variable of a shell or template, stars, one of our own marks.
 _PLACEHOLDER = re.compile(
-    r"(?:secret|env):[\w.-]+|\$\{?\w+\}?|\$\{[^}]*\}|\{\{.*\}\}|<[^>]*>|[*•x.…-]+|\[redacted:\w+\]"
+    r"(?:secret|env):[\w.-]+|\$\{?\w+\}?|\$\{[^}]*\}|\{\{.*\}\}|<[^>]*>|[xX]{3,}|[*•.…-]+|\[redacted:\w+\]"
 )
 
 

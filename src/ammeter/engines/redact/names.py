@@ -21,8 +21,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 _PASSWORDS = _words(
-    "password passwd pwd passphrase passcode passwordhash cvv cvc cvv2 cvc2 cardnumber"
-    " userpassword oldpassword newpassword dbpassword"
+    "password passwd pwd passphrase passcode passwordhash passwordconfirmation cvv cvc cvv2 cvc2 cardnumber"
 )
 _HEADERS = _words("authorization proxyauthorization cookie setcookie cookies")
 _CREDENTIALS = _words(
@@ -31,6 +30,9 @@ _CREDENTIALS = _words(
     " bearertoken credential credentials clientsecret appsecret webhooksecret signingsecret"
     " totpsecret accesstokens refreshtokens apitoken apitokens"
 )
+# Endings of a word that is written as one: `PGPASSWORD`, `clientsecret`.
+_PASSWORD_ENDS = ("password", "passwd", "passphrase")
+_CREDENTIAL_ENDS = ("secret", "apikey", "accesskey", "secretkey", "privatekey")
 # What comes before `token` where it is a place in a list and opens nothing.
 _PLACES = _words(
     "page next previous prev continuation sync cursor pagination start starting resume scroll marker paging"
@@ -60,4 +62,6 @@ def meaning(name: str) -> Named | None:
             return "header"
         if ending in _CREDENTIALS:
             return "credential"
-    return None
+    if words[-1].endswith(_PASSWORD_ENDS):
+        return "password"
+    return "credential" if words[-1].endswith(_CREDENTIAL_ENDS) else None

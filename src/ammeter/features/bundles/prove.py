@@ -16,7 +16,17 @@ from ammeter.base.errors import Unavailable
 from ammeter.engines.compiler.bundle import Bundle
 from ammeter.engines.compiler.findings import Findings
 from ammeter.engines.compiler.model import Card, Finding, Operation
-from ammeter.engines.sandbox.port import Busy, Limits, Outcome, Sandbox, Script, ScriptError, Value
+from ammeter.engines.sandbox.port import (
+    Busy,
+    Crashed,
+    Deadline,
+    Limits,
+    Outcome,
+    Sandbox,
+    Script,
+    ScriptError,
+    Value,
+)
 from ammeter.features.bundles.mock import PAGES, Mock
 
 _TOGETHER = 50
@@ -86,21 +96,17 @@ class _Proof:
         return not is_paged or mock.pages_given[card.operation_id] == PAGES
 
     async def _run(self, code: str, examples: int) -> tuple[Outcome, Mock]:
-        limits = Limits(
-            wall_ms=5_000 + 500 * examples, cpu_ms=2_000 + 200 * examples, calls=_CALLS * _TOGETHER
-        )
+        # Of time on the clock there is plenty: how much a script takes of it is the server's affair.
+        limits = Limits(wall_ms=60_000, cpu_ms=2_000 + 200 * examples, calls=_CALLS * _TOGETHER)
         bundle = self._bundle
         script = Script(code=code, sdk=bundle.sdk_js, client_name=bundle.client_name, limits=limits)
         failed = 0
         for _ in range(_BUSY_TRIES):
             mock = Mock(bundle.api, self.operations)
             outcome = await self._sandbox.run(script, mock)
-            if isinstance(outcome, Value | ScriptError):
+            failed += isinstance(outcome, Crashed | Deadline)
+            if not isinstance(outcome, Busy | Crashed | Deadline) or failed == _FAILED_TRIES:
                 return outcome, mock
-            if not isinstance(outcome, Busy):
-                failed += 1
-                if failed == _FAILED_TRIES:
-                    return outcome, mock
             await asyncio.sleep(_PAUSE_S)
         raise Unavailable(
             "The sandbox that tries the examples is too busy; try again shortly.", retry_after_s=5

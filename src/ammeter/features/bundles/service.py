@@ -117,12 +117,12 @@ def settle(tx: Tx, actor: Actor, upload: Upload, *, seen: str | None) -> Promote
     bundle = store.find_equal(tx, upload.source.id, upload.environment, upload.content_hash)
     assert bundle is not None, "recorded in this transaction or before it"
     served = store.find_active(tx, upload.source.id, upload.environment)
-    if (served.id if served else None) != seen:
+    if (served[0].id if served else None) != seen:
         return None
     if upload.promote:
         return _point_at(tx, actor, bundle, served)
-    if bundle.is_active:
-        return Promoted(bundle=bundle, previous_id=_previous_id(tx, bundle))
+    if served is not None and served[0].id == bundle.id:
+        return Promoted(bundle=served[0], previous_id=served[1])
     return Promoted(bundle=bundle, previous_id=seen)
 
 
@@ -162,12 +162,13 @@ def get_visible(tx: Tx, principal: Principal, bundle_id: str) -> StoredBundle:
 
 def get_standing(tx: Tx, principal: Principal, bundle_id: str) -> Standing:
     bundle = get_visible(tx, principal, bundle_id)
+    served = store.find_active(tx, bundle.source_id, bundle.environment)
     return Standing(
         bundle=bundle,
         source=find_source(tx, principal, bundle.source_id),
         findings=store.find_findings(tx, bundle.id),
-        active=find_active(tx, bundle.source_id, bundle.environment),
-        previous_id=_previous_id(tx, bundle),
+        active=served[0] if served else None,
+        previous_id=served[1] if served else None,
     )
 
 
@@ -179,7 +180,9 @@ def list_bundles(
 
 
 def find_active(tx: Tx, source_id: str, environment: str) -> StoredBundle | None:
-    return store.find_active(tx, source_id, environment)
+    """The bundle that is served."""
+    served = store.find_active(tx, source_id, environment)
+    return served[0] if served else None
 
 
 def find_equal(tx: Tx, upload: Upload) -> StoredBundle | None:
@@ -190,22 +193,19 @@ def find_findings(tx: Tx, bundle: StoredBundle) -> tuple[Finding, ...]:
     return store.find_findings(tx, bundle.id)
 
 
-def _point_at(tx: Tx, actor: Actor, bundle: StoredBundle, served: StoredBundle | None) -> Promoted | None:
-    """None where `served` is served no more."""
-    if served is not None and served.id == bundle.id:
-        return Promoted(bundle=bundle, previous_id=_previous_id(tx, bundle))
-    before = served.id if served else None
+def _point_at(
+    tx: Tx, actor: Actor, bundle: StoredBundle, served: tuple[StoredBundle, str | None] | None
+) -> Promoted | None:
+    """None where what was seen to be served is served no more."""
+    if served is not None and served[0].id == bundle.id:
+        return Promoted(bundle=served[0], previous_id=served[1])
+    before = served[0].id if served else None
     if not store.point_at(tx, bundle, before=before, at=now(), by=actor.name):
         return None
     audit.record(
         tx, actor, bundle.org_id, "bundle.promote", bundle.id, environment=bundle.environment, was=before
     )
     return Promoted(bundle=get_bundle(tx, bundle.org_id, bundle.id), previous_id=before)
-
-
-def _previous_id(tx: Tx, bundle: StoredBundle) -> str | None:
-    """What a roll-back of this bundle's environment would serve."""
-    return store.find_previous_id(tx, bundle.source_id, bundle.environment)
 
 
 def _need_code_mode(org: Organization) -> None:

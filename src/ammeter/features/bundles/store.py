@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import RowMapping, and_, insert, select, update
+from sqlalchemy import and_, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from ammeter.base.pages import Page, PageRequest
@@ -52,10 +53,16 @@ def find_equal(tx: Tx, source_id: str, environment: str, content_hash: str) -> S
     return _bundle(row) if row else None
 
 
-def find_active(tx: Tx, source_id: str, environment: str) -> StoredBundle | None:
+def find_active(tx: Tx, source_id: str, environment: str) -> tuple[StoredBundle, str | None] | None:
+    """The bundle that is served, and the id of the one that was served before it. One statement: two
+    would see two moments."""
     served = and_(_b.source_id == source_id, _b.environment == environment, _a.bundle_id == _b.id)
-    row = tx.execute(_BUNDLES.where(served)).mappings().one_or_none()
-    return _bundle(row) if row else None
+    row = tx.execute(_BUNDLES.add_columns(_a.previous_id).where(served)).mappings().one_or_none()
+    if row is None:
+        return None
+    values = dict(row)
+    previous_id: str | None = values.pop("previous_id")
+    return _bundle(values), previous_id
 
 
 def list_bundles(tx: Tx, source_id: str, environment: str | None, page: PageRequest) -> Page[StoredBundle]:
@@ -64,13 +71,6 @@ def list_bundles(tx: Tx, source_id: str, environment: str | None, page: PageRequ
     if environment is not None:
         chosen = chosen.where(_b.environment == environment)
     return fetch_page(tx, chosen, page, _bundle)
-
-
-def find_previous_id(tx: Tx, source_id: str, environment: str) -> str | None:
-    """Which bundle was served before the one that is."""
-    chosen = select(_a.previous_id).where(_a.source_id == source_id, _a.environment == environment)
-    found: str | None = tx.scalar(chosen)
-    return found
 
 
 def point_at(tx: Tx, bundle: StoredBundle, *, before: str | None, at: datetime, by: str) -> bool:
@@ -90,7 +90,7 @@ def point_at(tx: Tx, bundle: StoredBundle, *, before: str | None, at: datetime, 
     return tx.execute(update(active_bundles).where(place).values(**values)).rowcount == 1
 
 
-def _bundle(row: RowMapping) -> StoredBundle:
+def _bundle(row: Mapping[Any, Any]) -> StoredBundle:
     values = dict(row)
     active_id = values.pop("active_id")
     return StoredBundle(**values, is_active=active_id == row["id"])

@@ -25,15 +25,14 @@ TOOLS: tuple[dict[str, Any], ...] = (
             "properties": {
                 "query": {
                     "type": "string",
-                    "description": "What you look for: a task, an operation name, a path or a field.",
+                    "description": "A task, operation name, path or field.",
                 },
-                "limit": {"type": "integer", "description": "How many results; default 12, at most 20."},
+                "limit": {"type": "integer", "description": "Default 12, at most 20."},
             },
             "required": ["query"],
             "additionalProperties": False,
         },
         "annotations": {
-            "title": "Search the SDK",
             "readOnlyHint": True,
             "destructiveHint": False,
             "idempotentHint": True,
@@ -52,13 +51,12 @@ TOOLS: tuple[dict[str, Any], ...] = (
         "inputSchema": {
             "type": "object",
             "properties": {
-                "code": {"type": "string", "description": "The script, wrapped in an async function for you."}
+                "code": {"type": "string", "description": "The script; it is wrapped in an async function."}
             },
             "required": ["code"],
             "additionalProperties": False,
         },
         "annotations": {
-            "title": "Execute a script",
             "readOnlyHint": False,
             "destructiveHint": True,
             "idempotentHint": False,

@@ -1,0 +1,116 @@
+"""Writes a run's events down as they happen. What is stored is redacted; what the tester goes on with is not,
+as long as this worker lives. Each write is fenced: a worker that lost the run writes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+from typing import Any
+
+from ammeter.base.clock import now
+from ammeter.engines.db.database import Database
+from ammeter.engines.jobs.port import JobRun
+from ammeter.engines.redact.redactor import Redactor
+from ammeter.features.evals import store
+from ammeter.features.evals.events import Event, Row
+from ammeter.features.evals.model import Phase, Run
+from ammeter.features.evals.story import Story, told
+
+_DROPPED = "[content dropped: it could not be redacted]"
+
+
+class RunNotebook:
+    """The `Notebook` of one run."""
+
+    def __init__(self, db: Database, job: JobRun, run: Run, prompt: str, rows: Sequence[Row]) -> None:
+        self._db = db
+        self._job = job
+        self._run_id = run.id
+        self._known: frozenset[str] = frozenset()
+        self._waiting: list[Row] = []
+        self._phase: Phase = run.phase
+        self.rows: list[Row] = list(rows)
+        """All events so far, as they are stored."""
+        self._story = told(prompt, (row.event for row in rows))
+
+    @property
+    def story(self) -> Story:
+        return self._story
+
+    def keep_secret(self, values: frozenset[str]) -> None:
+        self._known |= values
+
+    def clean(self, text: str) -> str:
+        return str(_clean(Redactor(self._known), text))
+
+    def enter(self, phase: Phase) -> None:
+        self._phase = phase
+
+    def note(self, event: Event) -> None:
+        self._story.apply(event)
+        row = Row(seq=len(self.rows) + 1, at=now(), event=redacted(event, self._known))
+        self.rows.append(row)
+        self._waiting.append(row)
+
+    async def flush(self) -> None:
+        await self._db.run(self._write)
+
+    def _write(self) -> None:
+        waiting = list(self._waiting)
+        with self._db.write() as tx:
+            self._job.check_in(tx)
+            store.append_events(tx, self._run_id, waiting)
+            store.update_run(tx, self._run_id, {**self.counts(), "phase": self._phase})
+        del self._waiting[: len(waiting)]
+
+    def take_waiting(self) -> list[Row]:
+        """What is not yet written, for whoever writes it in a transaction of their own."""
+        waiting, self._waiting = self._waiting, []
+        return waiting
+
+    def counts(self) -> dict[str, Any]:
+        story = self._story
+        return {
+            "attempt": story.attempt,
+            "turns": story.turns,
+            "tool_calls": story.calls,
+            "cost_usd": story.usd,
+            "input_tokens": story.input_tokens,
+            "output_tokens": story.output_tokens,
+            "judge_usd": story.judge_usd,
+        }
+
+
+def redacted(event: Event, known: frozenset[str]) -> Event:
+    """The same event without secrets; without its content where they cannot be taken out."""
+    values = {field.name: getattr(event, field.name) for field in fields(event)}
+    try:
+        clean = {name: _clean(Redactor(known), value) for name, value in values.items()}
+    except Exception:  # noqa: BLE001  whatever goes wrong, nothing unredacted is stored
+        clean = {name: _blank(value) for name, value in values.items()}
+    made: Event = type(event)(**clean)
+    return made
+
+
+def _clean(redactor: Redactor, value: Any) -> Any:
+    if isinstance(value, str | dict | list):
+        return _storable(redactor.value(value))
+    return value
+
+
+def _storable(value: Any) -> Any:
+    """PostgreSQL's JSON takes no NUL, and no database half of a surrogate pair."""
+    if isinstance(value, str):
+        return value.encode("utf-8", "replace").decode().replace("\0", "\ufffd")
+    if isinstance(value, dict):
+        return {_storable(name): _storable(inner) for name, inner in value.items()}
+    if isinstance(value, list):
+        return [_storable(inner) for inner in value]
+    return value
+
+
+def _blank(value: Any) -> Any:
+    if isinstance(value, str):
+        return _DROPPED
+    return type(value)() if isinstance(value, dict | list) else value

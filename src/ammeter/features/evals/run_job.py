@@ -1,0 +1,351 @@
+"""Carries a run out: connect, test, judge, finish. What it needs to go on it reads from the run's events, so a
+run whose worker died goes on with another; what was under way then is interrupted and never repeated.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import asdict, dataclass
+
+from ammeter.base.clock import now
+from ammeter.engines.db.database import Database, Tx
+from ammeter.engines.jobs.port import Handler, JobCancelled, JobRun
+from ammeter.engines.mcp_client.port import Connection, SourceFault
+from ammeter.engines.models.gateway import Models
+from ammeter.engines.models.port import Model, ModelFault
+from ammeter.engines.models.scripted import REPLAY, SCRIPTED, Plan, PlanError, ScriptedModel, parse_plan, replayed
+from ammeter.features.evals import marks as marking
+from ammeter.features.evals import store
+from ammeter.features.evals.events import CallBegan, Connected, Judged, LimitReached, Resumed, Row, TestEnded
+from ammeter.features.evals.finish import finish, verdict_of
+from ammeter.features.evals.judge import Spent
+from ammeter.features.evals.judge_prompt import PROMPT_DIGEST
+from ammeter.features.evals.judging import Bench, mark_all, warnings_of
+from ammeter.features.evals.model import Mark, Run
+from ammeter.features.evals.notebook import RunNotebook
+from ammeter.features.evals.spans import spans_of
+from ammeter.features.evals.tester import (
+    SOURCE_FAULTS,
+    Broken,
+    Cancelled,
+    Setting,
+    close_open_call,
+    fault_event,
+    or_cancel,
+    play,
+)
+from ammeter.features.sources import service as sources
+from ammeter.features.sources import skills
+from ammeter.features.sources.model import AuthProfile, Source
+from ammeter.features.workflows import store as workflows
+from ammeter.features.workflows.model import Version
+
+log = logging.getLogger("ammeter.evals")
+
+KIND = "evals.run"
+MAX_WORKERS = 10
+"""How many workers may die over one run before it is given up."""
+
+_SYSTEM = (
+    "You are an AI agent that has been given the tools of one server. Carry out the user's request with them."
+    " Use tool results as they are and never make one up. When you are done, or cannot go on, answer the user in"
+    " plain text without calling a tool."
+)
+
+Opener = Callable[[Source, AuthProfile | None], AbstractAsyncContextManager[Connection]]
+"""A connection to a source; SourceFault where it cannot be had."""
+SecretsOf = Callable[[Source, AuthProfile | None], Awaitable[frozenset[str]]]
+"""The values that a source is met with and that must not be seen in a trace."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Laboratory:
+    """What runs are carried out with."""
+
+    db: Database
+    models: Models
+    judge_model: str
+    open: Opener
+    secrets_of: SecretsOf
+
+    def judge(self) -> Model | None:
+        return self.models.get(self.judge_model) if self.judge_model else None
+
+
+def run_job(lab: Laboratory) -> Handler:
+    async def handler(job: JobRun) -> object:
+        run_id = str(job.job.payload["run_id"])
+        loaded = await lab.db.run(load, lab, run_id)
+        if loaded is None or loaded.run.status != "running":
+            return None
+        performance = _Performance(lab, job, loaded)
+        try:
+            await performance.go()
+        except Cancelled:
+            await lab.db.run(performance.end_cancelled)
+            raise JobCancelled from None
+        except Exception:
+            if job.job.attempts < job.job.max_attempts:
+                raise
+            log.exception("a run failed for good", extra={"run_id": run_id})
+            await lab.db.run(performance.end_internal)
+        return {"run_id": run_id}
+
+    return handler
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Loaded:
+    run: Run
+    version: Version
+    source: Source
+    profile: AuthProfile | None
+    rows: Sequence[Row]
+    skill: str | None
+    replayed: Sequence[Row]
+
+
+def load(lab: Laboratory, run_id: str) -> Loaded | None:
+    with lab.db.read() as tx:
+        run = store.find_run(tx, run_id)
+        version = workflows.find_version(tx, run.version_id) if run else None
+        if run is None or version is None:
+            return None
+        source = sources.get_source(tx, run.org_id, run.source_id)
+        return Loaded(
+            run=run,
+            version=version,
+            source=source,
+            profile=sources.find_auth_profile(tx, source, version.auth_profile_id),
+            rows=store.read_events(tx, run_id),
+            skill=_skill(tx, source, run),
+            replayed=_replayed_rows(tx, run, version),
+        )
+
+
+def _skill(tx: Tx, source: Source, run: Run) -> str | None:
+    if run.skill_mode == "latest":
+        latest = skills.find_latest_skill_version(tx, source)
+        return latest.text if latest else None
+    if run.skill_mode == "pinned":
+        return skills.get_skill_version(tx, source, run.skill_version_id or "").text
+    return None
+
+
+def _replayed_rows(tx: Tx, run: Run, version: Version) -> Sequence[Row]:
+    if run.model_id != REPLAY:
+        return ()
+    earlier = store.find_run(tx, str(version.metadata.get("replayRunId", "")), org_id=run.org_id)
+    return store.read_events(tx, earlier.id) if earlier else ()
+
+
+def plan_of(loaded: Loaded) -> Plan | None:
+    """What a built-in tester follows; None for a language model. PlanError where it cannot be followed."""
+    if loaded.run.model_id == SCRIPTED:
+        return parse_plan(loaded.version.tester_prompt)
+    if loaded.run.model_id != REPLAY:
+        return None
+    events = [row.event for row in loaded.replayed]
+    calls = [(event.tool, event.arguments) for event in events if isinstance(event, CallBegan)]
+    if not calls:
+        raise PlanError("The run to repeat is not there, or made no tool calls (metadata.replayRunId).")
+    return replayed(calls)
+
+
+class _Performance:
+    """One worker's part in a run."""
+
+    def __init__(self, lab: Laboratory, job: JobRun, loaded: Loaded) -> None:
+        self._lab = lab
+        self._job = job
+        self._loaded = loaded
+        self._run = loaded.run
+        self._version = loaded.version
+        self._notebook = RunNotebook(lab.db, job, loaded.run, loaded.version.tester_prompt, loaded.rows)
+        self._notebook.keep_secret(frozenset(lab.models.reachable.secrets))
+        self._plan: Plan | None = None
+
+    async def go(self) -> None:
+        if self._run.cancel_requested or self._job.cancelled.is_set():
+            raise Cancelled
+        await self._begin()
+        story = self._notebook.story
+        if not story.tested:
+            await self._test()
+        else:
+            self._make_model()
+        marks: list[Mark] = []
+        bench = self._bench()
+        if story.fault is None:
+            marks = await or_cancel(self._judge(bench), self._job.cancelled)
+        await self._lab.db.run(self._end, bench, marks)
+
+    async def _begin(self) -> None:
+        if self._run.started_at is None:
+            at = now()
+            self._run = await self._lab.db.run(self._started, at)
+        if self._notebook.rows:
+            self._notebook.note(Resumed(attempt=self._job.job.attempts))
+            close_open_call(self._notebook)
+            await self._notebook.flush()
+
+    def _started(self, at: object) -> Run:
+        with self._lab.db.write() as tx:
+            self._job.check_in(tx)
+            store.update_run(tx, self._run.id, {"started_at": at, "at": at, "phase": "connecting"})
+            run = store.find_run(tx, self._run.id)
+        assert run is not None
+        return run
+
+    async def _test(self) -> None:
+        story, policy = self._notebook.story, self._version.retry_policy
+        while not story.is_over:
+            broken = await self._attempt()
+            if broken is None:
+                break
+            kind = "model_error" if broken.classification == "model_error" else "source_error"
+            retry = broken.retryable and story.attempt < policy.max_attempts and kind in policy.retry_on
+            self._notebook.note(fault_event(broken, retry=retry))
+            if retry:
+                await self._notebook.flush()
+                pause_s = min(policy.backoff_seconds, max(0.0, self._deadline - time.monotonic()))
+                await or_cancel(asyncio.sleep(pause_s), self._job.cancelled)
+        self._notebook.note(TestEnded(tester=self._run.model_id))
+        self._notebook.enter("judging")
+        await self._notebook.flush()
+
+    async def _attempt(self) -> Broken | None:
+        model = self._make_model()
+        if isinstance(model, Broken):
+            return model
+        self._notebook.enter("connecting")
+        began = time.monotonic()
+        try:
+            self._notebook.keep_secret(await self._lab.secrets_of(self._loaded.source, self._loaded.profile))
+            async with self._lab.open(self._loaded.source, self._loaded.profile) as connection:
+                async with asyncio.timeout(max(0.1, self._deadline - began)):
+                    facts = await or_cancel(connection.initialize(), self._job.cancelled)
+                    tools = await or_cancel(connection.list_tools(), self._job.cancelled)
+                self._notebook.note(
+                    Connected(
+                        server=f"{facts.name} {facts.version}".strip(),
+                        protocol=facts.protocol_version,
+                        tools=[
+                            {"name": t.name, "readOnly": bool((t.annotations or {}).get("readOnlyHint"))}
+                            for t in tools
+                        ],
+                        duration_ms=round((time.monotonic() - began) * 1000),
+                    )
+                )
+                self._notebook.enter("testing")
+                system = "\n\n".join(filter(None, (_SYSTEM, facts.instructions, self._loaded.skill)))
+                setting = Setting(
+                    model=model,
+                    connection=connection,
+                    tools=tools,
+                    system=system,
+                    limits=self._version.limits,
+                    policy=self._version.tool_policy,
+                    deadline=self._deadline,
+                    cancelled=self._job.cancelled,
+                )
+                return await play(self._notebook, setting)
+        except TimeoutError:
+            told = f"The source did not answer within {self._version.limits.max_duration_seconds} s."
+            self._notebook.note(LimitReached(limit="maxDurationSeconds", message=told))
+            return None
+        except SourceFault as fault:
+            kind = SOURCE_FAULTS[fault.kind]
+            return Broken(
+                classification=kind,
+                message=fault.message,
+                retryable=kind != "auth_error" and fault.kind != "blocked",
+                duration_ms=round((time.monotonic() - began) * 1000),
+            )
+
+    @property
+    def _deadline(self) -> float:
+        """The end of the run's time, on the monotonic clock of this process."""
+        assert self._run.started_at is not None
+        spent_s = (now() - self._run.started_at).total_seconds()
+        return time.monotonic() + self._version.limits.max_duration_seconds - spent_s
+
+    def _make_model(self) -> Model | Broken:
+        model_id = self._run.model_id
+        try:
+            self._plan = plan_of(self._loaded)
+            return ScriptedModel(self._plan, model_id) if self._plan else self._lab.models.get(model_id)
+        except PlanError as error:
+            return Broken(classification="model_error", message=str(error), retryable=False)
+        except ModelFault as fault:
+            return Broken(classification="model_error", message=fault.message, retryable=False)
+
+    def _bench(self) -> Bench:
+        judge: Model | None = None
+        try:
+            judge = self._lab.judge()
+        except ModelFault as fault:
+            log.warning("the judge model cannot be used: %s", fault.message)
+        return Bench(
+            version=self._version,
+            story=self._notebook.story,
+            spans=spans_of(self._run, self._notebook.rows),
+            plan=self._plan,
+            judge=judge,
+        )
+
+    async def _judge(self, bench: Bench) -> list[Mark]:
+        known = {key: store.mark_of(body) for key, body in self._notebook.story.judged.items()}
+
+        async def on_mark(mark: Mark, spent: Spent, duration_ms: int) -> None:
+            self._notebook.note(
+                Judged(
+                    mark=asdict(mark),
+                    usd=spent.usd,
+                    input_tokens=spent.input_tokens,
+                    output_tokens=spent.output_tokens,
+                    duration_ms=duration_ms,
+                )
+            )
+            if mark.judged_by == "model":
+                await self._notebook.flush()
+
+        await mark_all(bench, known=known, on_mark=on_mark)
+        # As they are stored: what is judged is what can be read.
+        stored = [row.event.mark for row in self._notebook.rows if isinstance(row.event, Judged)]
+        return [store.mark_of(body) for body in stored]
+
+    def _end(self, bench: Bench, marks: Sequence[Mark]) -> None:
+        story = self._notebook.story
+        error = story.fault.message if story.fault else story.limit.message if story.limit else None
+        error = None if error is None else self._notebook.clean(error)
+        by_model = any(mark.judged_by == "model" for mark in marks)
+        with self._lab.db.write() as tx:
+            self._job.check_in(tx)
+            store.append_events(tx, self._run.id, self._notebook.take_waiting())
+            finish(
+                tx,
+                self._run,
+                verdict_of(story, marks),
+                marks=marks,
+                judge=(bench.judge.id, PROMPT_DIGEST) if by_model and bench.judge else None,
+                warnings=warnings_of(bench, self._run.model_id),
+                error=error,
+                counts=self._notebook.counts(),
+            )
+
+    def end_cancelled(self) -> None:
+        self._end_errored(marking.errored("cancelled"), "The run was cancelled.")
+
+    def end_internal(self) -> None:
+        self._end_errored(marking.errored("internal"), "The run failed on our side; the server's log says why.")
+
+    def _end_errored(self, verdict: marking.Verdict, error: str) -> None:
+        with self._lab.db.write() as tx:
+            self._job.check_in(tx)
+            store.append_events(tx, self._run.id, self._notebook.take_waiting())
+            finish(tx, self._run, verdict, error=error, counts=self._notebook.counts())

@@ -1,0 +1,187 @@
+"""From a source to a live connection: whoever tests or looks at a source asks here.
+
+A source and an auth profile come in; a Connection of `mcp_client` comes out, whatever the source is: a server
+over HTTP, a process that is installed and confined first, or a command line in an MCP server's clothes.
+Every fault is a SourceFault.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from ammeter.base.clock import now
+from ammeter.engines.db.database import Database, Tx
+from ammeter.engines.egress.auth import ClientCredentials, Tokens, injection, secret_values
+from ammeter.engines.egress.base_url import Url
+from ammeter.engines.egress.client import Egress
+from ammeter.engines.egress.guard import Guard
+from ammeter.engines.egress.port import Answer, EgressFault, Request
+from ammeter.engines.hosting.host import Hosting
+from ammeter.engines.hosting.port import HostingFault, Launch, NetworkPolicy, Package, Prepared
+from ammeter.engines.mcp_client.connect import connect
+from ammeter.engines.mcp_client.port import Connection, SourceFault, Target
+from ammeter.features.orgs import keys
+from ammeter.features.orgs.model import Actor, Role
+from ammeter.features.secrets.references import Credentials, MissingCredential
+from ammeter.features.sources import store
+from ammeter.features.sources.cli import CommandLine
+from ammeter.features.sources.model import AuthProfile, Source
+from ammeter.features.sources.targets import base_url_of, credential_of, open_target, own_slug, revealed
+
+_KEY_LIFE = timedelta(hours=12)
+_KEY_SPARE = timedelta(hours=1)
+_OURSELVES = Actor(kind="operator", name="ammeter", role=Role.owner, origin="worker")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _OwnKey:
+    token: str
+    until: datetime
+
+
+class Connector:
+    def __init__(
+        self,
+        db: Database,
+        *,
+        guard: Callable[[], Guard],
+        public_url: str,
+        credentials: Callable[[str], Credentials],
+        hosting: Hosting,
+    ) -> None:
+        """`credentials`: by the id of an organization, what opens its references. `guard` makes one."""
+        self._db = db
+        self._public_url = public_url
+        self._credentials = credentials
+        self.hosting = hosting
+        self._guard = guard()
+        self._egress = Egress(guard())
+        self._tokens = Tokens(self._send_for_token)
+        self._own_keys: dict[str, _OwnKey] = {}
+        self._minting = asyncio.Lock()
+
+    @asynccontextmanager
+    async def open(self, source: Source, profile: AuthProfile | None) -> AsyncIterator[Connection]:
+        """A connection that nobody has initialized yet; what was started for it ends with it."""
+        try:
+            if source.is_hosted:
+                made: AbstractAsyncContextManager[Connection] = self._process(source)
+            else:
+                made = connect(await self._http_target(source, profile), guard=self._guard)
+        except MissingCredential as fault:
+            raise SourceFault("auth", str(fault)) from None
+        except EgressFault as fault:
+            raise SourceFault("auth", fault.message) from None
+        async with made as connection:
+            yield connection
+
+    async def close(self) -> None:
+        await self._tokens.close()
+        await self._egress.close()
+        self._guard.close()
+
+    async def _http_target(self, source: Source, profile: AuthProfile | None) -> Target:
+        credentials = self._credentials(source.org_id)
+        credential = await credential_of(profile, credentials)
+        secrets = secret_values(credential)
+        if isinstance(credential, ClientCredentials):
+            credential = await self._tokens.token(credential)
+            secrets |= secret_values(credential)
+        added = injection(credential)
+        headers = dict([added.header] if added.header else [])
+        target = await open_target(
+            source, headers, credentials, public_url=self._public_url, secrets=secrets | added.values
+        )
+        if target.own and not any(name.lower() == "authorization" for name in target.headers):
+            return await self._with_own_key(source, target)
+        return target
+
+    async def _with_own_key(self, source: Source, target: Target) -> Target:
+        """Our own endpoint asks for a key as it does of anybody: a short-lived one of the same organization."""
+        slug = own_slug(base_url_of(source, self._public_url) or "", self._public_url)
+
+        def mint() -> _OwnKey | None:
+            with self._db.write() as tx:
+                return _mint(tx, source.org_id, slug or "")
+
+        async with self._minting:
+            key = self._own_keys.get(target.url)
+            if key is None or key.until - _KEY_SPARE < now():
+                key = await self._db.run(mint)
+                if key is None:
+                    return target
+                self._own_keys[target.url] = key
+        return Target(
+            transport=target.transport,
+            url=target.url,
+            headers={**target.headers, "Authorization": f"Bearer {key.token}"},
+            timeout_s=target.timeout_s,
+            own=True,
+            secrets=target.secrets | {key.token},
+        )
+
+    @asynccontextmanager
+    async def _process(self, source: Source) -> AsyncIterator[Connection]:
+        told = source.connection_config
+        env, secrets = await revealed(told.get("env") or {}, self._credentials(source.org_id))
+        launch = launch_of(source, env)
+        try:
+            async with self.hosting.prepared(launch) as prepared:
+                if source.target_kind == "cli":
+                    yield CommandLine(prepared, frozenset(secrets))
+                    return
+                async with connect(_stdio_target(prepared, frozenset(secrets)), guard=self._guard) as connection:
+                    yield connection
+        except HostingFault as fault:
+            raise SourceFault("blocked" if fault.kind == "confinement" else "unreachable", fault.message) from None
+
+    async def _send_for_token(self, request: Request, url: Url) -> Answer:
+        return await self._egress.send(request, base=url)
+
+
+def launch_of(source: Source, env: dict[str, str]) -> Launch:
+    told = source.connection_config
+    package = told.get("package")
+    return Launch(
+        package=Package(registry=package["registry"], name=package["name"], version=package.get("version"))
+        if package
+        else None,
+        command=tuple(told.get("command") or ()),
+        args=tuple(told.get("args") or ()),
+        env=env,
+        files=dict(told.get("workingFiles") or {}),
+        network=NetworkPolicy(
+            mode=source.network_policy.get("mode", "none"), allow=tuple(source.network_policy.get("allow", ()))
+        ),
+    )
+
+
+def _stdio_target(prepared: Prepared, secrets: frozenset[str]) -> Target:
+    return Target(
+        transport="stdio",
+        command=prepared.command,
+        env=prepared.env,
+        cwd=prepared.cwd,
+        secrets=secrets,
+    )
+
+
+def _mint(tx: Tx, org_id: str, slug: str) -> _OwnKey | None:
+    served = store.find_source(tx, org_id, slug)
+    if served is None:
+        return None
+    until = now() + _KEY_LIFE
+    _, token = keys.mint_key(
+        tx,
+        _OURSELVES,
+        org_id,
+        name=f"Ammeter's own tests of {slug}"[:200],
+        role=Role.editor,
+        expires_at=until,
+        source_ids=[served.id],
+    )
+    return _OwnKey(token=token, until=until)
