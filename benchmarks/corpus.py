@@ -45,7 +45,7 @@ class Outcome:
     operations: int = 0
     methods: int = 0
     named: int = 0
-    """Operations that are no method and that an error finding names."""
+    """Operations that are no method and that an error names, alone or with the whole description."""
     lost: tuple[str, ...] = ()
     """Operations that are neither."""
     findings: tuple[Finding, ...] = ()
@@ -79,10 +79,12 @@ def compared(name: str, raw: bytes, done: Compilation, seconds: float) -> Outcom
     places = {operation.pointer for operation in operations}
     told = {finding.pointer for finding in done.findings if finding.level == "error"}
     missing = [(path, key) for path, key in every if _pointer(path, key) not in places]
+    # A description that gives no bundle is refused as a whole, and an error says why.
+    is_refused = done.bundle is None and bool(told)
     lost = [
         f"{key} {path}"
         for path, key in missing
-        if not told & {_pointer(path, key), _pointer(path), *(() if done.bundle else ("", "/paths"))}
+        if not is_refused and not told & {_pointer(path, key), _pointer(path)}
     ]
     names = {operation.sdk_name for operation in operations}
     if len(names) != len(operations) or (done.bundle and len(done.bundle.cards) != len(operations)):

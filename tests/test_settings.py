@@ -199,3 +199,46 @@ def test_a_server_with_a_wrong_setting_does_not_start_and_says_why_in_one_line(t
     assert done.stderr.startswith("ammeter: AMMETER_PORT: ")
     assert len(done.stderr.splitlines()) == 1
     assert PASSWORD not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("given", "networks"),
+    [
+        ("10.0.0.0/8, 127.0.0.1", ("10.0.0.0/8", "127.0.0.1")),
+        ("*", ("*",)),
+        ("true", ("*",)),
+        ("1", ("*",)),
+        ("false", ()),
+        ("0", ()),
+        ("", ()),
+    ],
+)
+def test_private_networks_are_a_list_or_a_switch(
+    monkeypatch: pytest.MonkeyPatch, given: str, networks: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("AMMETER_ALLOW_PRIVATE_NETWORKS", given)
+    assert load_settings().allow_private_networks == networks
+
+
+def test_only_named_variables_are_handed_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AMMETER_SECRET_ENV_NAMES", "CRM_TOKEN,NOT_SET")
+    monkeypatch.setenv("CRM_TOKEN", PASSWORD)
+    monkeypatch.setenv("OTHER_TOKEN", PASSWORD)
+    assert load_settings().secret_environment == {"CRM_TOKEN": PASSWORD}
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "words"),
+    [
+        ("AMMETER_ALLOW_PRIVATE_NETWORKS", "10.0.0.0/99", "does not appear to be an IPv4 or IPv6 network"),
+        ("AMMETER_ALLOW_PRIVATE_NETWORKS", "localhost", "does not appear to be an IPv4 or IPv6 network"),
+        ("AMMETER_SECRET_ENV_NAMES", "A-B", "is not the name of an environment variable"),
+        ("AMMETER_SECRET_ENV_NAMES", "AMMETER_SEALING_KEYS", "is a setting of the server itself"),
+    ],
+)
+def test_networks_and_names_that_are_none(
+    monkeypatch: pytest.MonkeyPatch, name: str, given: str, words: str
+) -> None:
+    monkeypatch.setenv(name, given)
+    with pytest.raises(SettingsError, match=words):
+        load_settings()

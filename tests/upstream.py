@@ -63,10 +63,9 @@ class Upstream:
     tokens: list[str] = field(default_factory=list)
     live_tokens: set[str] = field(default_factory=set)
     expires_in: Any = 3600
-    arrived: threading.Event = field(default_factory=threading.Event)
     release: threading.Event = field(default_factory=threading.Event)
     redirect_to: str = ""
-    idle: threading.Condition = field(default_factory=threading.Condition)
+    changed: threading.Condition = field(default_factory=threading.Condition)
 
     @property
     def origin(self) -> str:
@@ -80,10 +79,15 @@ class Upstream:
     def targets(self) -> list[str]:
         return [seen.target for seen in self.seen]
 
+    def wait_until_seen(self, number: int) -> bool:
+        """Whether so many requests came within five seconds."""
+        with self.changed:
+            return self.changed.wait_for(lambda: len(self.seen) >= number, timeout=5)
+
     def wait_until_closed(self) -> bool:
         """Whether the last connection went away within five seconds."""
-        with self.idle:
-            return self.idle.wait_for(lambda: self.open_connections == 0, timeout=5)
+        with self.changed:
+            return self.changed.wait_for(lambda: self.open_connections == 0, timeout=5)
 
 
 def as_json(value: Any, status: int = 200, *headers: tuple[str, str]) -> Reply:
@@ -125,23 +129,25 @@ def running_upstream(tls: ssl.SSLContext | None = None) -> Iterator[Upstream]:
 
 async def _connection(upstream: Upstream, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
     upstream.connections += 1
-    with upstream.idle:
+    with upstream.changed:
         upstream.open_connections += 1
     try:
         while (seen := await _read(reader)) is not None:
             if seen.method not in _METHODS:
                 writer.write(b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n")
                 break
-            upstream.seen.append(seen)
+            with upstream.changed:
+                upstream.seen.append(seen)
+                upstream.changed.notify_all()
             if not await _answer(upstream, seen, writer):
                 break
     except (ConnectionError, asyncio.IncompleteReadError):
         pass
     finally:
         writer.close()
-        with upstream.idle:
+        with upstream.changed:
             upstream.open_connections -= 1
-            upstream.idle.notify_all()
+            upstream.changed.notify_all()
 
 
 async def _read(reader: asyncio.StreamReader) -> Seen | None:
@@ -165,8 +171,9 @@ async def _answer(upstream: Upstream, seen: Seen, writer: asyncio.StreamWriter) 
         await _RAW[name](upstream, seen, writer)
         return False
     if name == "slow":
-        upstream.arrived.set()
         await asyncio.to_thread(upstream.release.wait, 20)
+    if name == "after":
+        await asyncio.to_thread(upstream.wait_until_seen, int(seen.one("seen")))
     reply = _ROUTES.get(name, _echo)(upstream, seen)
     head = [f"HTTP/1.1 {reply.status} Whatever", *(f"{n}: {v}" for n, v in reply.headers)]
     if reply.chunks:

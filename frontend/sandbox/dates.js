@@ -94,8 +94,7 @@ export class DateTimeFormat {
     const day = o.day && { type: "day", value: o.day === "2-digit" || (!isNamed && this.#isPadded()) ? two(local.getUTCDate()) : String(local.getUTCDate()) };
     const british = o.locale === "en-GB";
     if (isNamed && british) {
-      const gap = o.weekday === "short" && o.year ? ", " : " ";
-      return joinedBy(gap, [[weekday], joinedBy(" ", [[day], [month], [year]])]);
+      return joinedBy(o.year ? ", " : " ", [[weekday], joinedBy(" ", [[day], [month], [year]])]);
     }
     if (isNamed) {
       const monthDay = joinedBy(" ", [[month], [day]]);

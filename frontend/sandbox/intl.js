@@ -69,7 +69,7 @@ class RelativeTimeFormat {
 }
 
 const MARKS = /[\u0300-\u036f]/g;
-const letters = (text) => text.normalize("NFD").replace(MARKS, "").toLowerCase();
+const letters = (text) => (/^[ -~]*$/.test(text) ? text : text.normalize("NFD").replace(MARKS, "")).toLowerCase();
 const byOrder = (a, b) => (a < b ? -1 : a > b ? 1 : 0);
 
 // Letters first, then their marks, then small before large: the order of dictionaries.
@@ -95,6 +95,7 @@ class Collator {
   }
 
   #compare(a, b) {
+    if (a === b) return 0;
     const { sensitivity, numeric, ignorePunctuation } = this.#o;
     if (ignorePunctuation) [a, b] = [a, b].map((text) => text.replace(/[\p{P}\s]/gu, ""));
     const first = numeric ? byNumbers(letters(a), letters(b)) : byKinds(letters(a), letters(b));

@@ -14,7 +14,17 @@ from typing import Annotated, Any, Literal, TypeVar
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
-from pydantic import AliasChoices, Field, SecretStr, ValidationError, field_validator
+from pydantic import (
+    AliasChoices,
+    BaseModel,
+    ConfigDict,
+    Field,
+    SecretStr,
+    TypeAdapter,
+    ValidationError,
+    field_validator,
+)
+from pydantic.alias_generators import to_camel
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from ammeter.base.errors import SettingsError
@@ -34,6 +44,38 @@ _SWITCH: dict[str, tuple[str, ...]] = {
 }
 
 WordList = Annotated[tuple[str, ...], NoDecode]
+
+
+class ModelEndpoint(BaseModel):
+    """One entry of `AMMETER_MODELS`."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, alias_generator=to_camel)
+
+    base_url: str = Field(pattern=r"^https?://\S+$")
+    key: str = Field("", pattern=r"^(env:[A-Za-z_][A-Za-z0-9_]*)?$")
+    names: list[str] = []
+    mode: Literal["tools", "constrained"] = "tools"
+    input_usd_per_million: float | None = Field(None, ge=0)
+    output_usd_per_million: float | None = Field(None, ge=0)
+
+    @property
+    def key_value(self) -> str:
+        """Of the variable that `key` names."""
+        return os.environ.get(self.key.removeprefix("env:"), "") if self.key else ""
+
+
+def _read_endpoints(text: str) -> dict[str, ModelEndpoint]:
+    if not text:
+        return {}
+    try:
+        return TypeAdapter(dict[str, ModelEndpoint]).validate_json(text)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        place = ".".join(map(str, first["loc"])) or "it"
+        raise ValueError(
+            f"{place}: {first['msg']}; write an object such as"
+            ' {"local": {"baseUrl": "http://127.0.0.1:8080/v1", "key": "env:LOCAL_KEY"}}'
+        ) from None
 
 
 class Settings(BaseSettings):
@@ -134,6 +176,35 @@ class Settings(BaseSettings):
         description="Environment variables of the server that manifests may name as `env:NAME`,"
         " comma-separated.",
     )
+    sandbox_hardening: Literal["best-effort", "require"] = Field(
+        "best-effort",
+        description="`require`: scripts are run only behind a seccomp filter and resource limits, or not at"
+        " all; `best-effort`: behind every wall that the system has.",
+    )
+    openai_api_key: SecretStr = Field(SecretStr(""), description="Key for models `openai/…`.")
+    anthropic_api_key: SecretStr = Field(SecretStr(""), description="Key for models `anthropic/…`.")
+    google_api_key: SecretStr = Field(SecretStr(""), description="Key for models `google/…`.")
+    models: str = Field(
+        "",
+        description="Further endpoints that speak OpenAI's chat completions, as a JSON object by provider name;"
+        " see [evals](evals.md#models).",
+    )
+    default_model: str = Field(
+        "builtin/scripted",
+        pattern=r"^[^\s/]+/\S+$",
+        description="Tester model of workflows that name none.",
+    )
+    judge_model: str = Field(
+        "",
+        pattern=r"^([^\s/]+/\S+)?$",
+        description="Model that judges criteria written as text; empty: only assertions are judged.",
+    )
+    rate_runs_burst: int = Field(
+        10, ge=1, le=10_000, description="Dispatches that one organization may make at once."
+    )
+    rate_runs_per_second: float = Field(
+        1, gt=0, le=10_000, description="Dispatches a second that one organization may make in the long run."
+    )
     compile_concurrency: int = Field(
         2, ge=1, le=64, description="Uploads that one process compiles at once, each in a process of its own."
     )
@@ -200,6 +271,16 @@ class Settings(BaseSettings):
         if value and not _is_origin(value):
             raise ValueError("must be http://host[:port] or https://host[:port] and nothing more")
         return value.rstrip("/")
+
+    @field_validator("models")
+    @classmethod
+    def _model_endpoints(cls, value: str) -> str:
+        _read_endpoints(value)
+        return value
+
+    @property
+    def model_endpoints(self) -> dict[str, ModelEndpoint]:
+        return _read_endpoints(self.models)
 
     @property
     def secret_environment(self) -> dict[str, str]:

@@ -19,9 +19,14 @@ from ammeter.engines.egress.client import Egress
 from ammeter.engines.egress.guard import Guard
 from ammeter.engines.jobs.choose import make_jobs
 from ammeter.engines.jobs.port import Handler, Jobs
+from ammeter.engines.models.endpoints import VENDORS, Endpoint, Reachable
+from ammeter.engines.models.gateway import Models
+from ammeter.engines.models.prices import Price
 from ammeter.engines.sandbox.lazy import LazySandbox
 from ammeter.features.bundles.build import Builder
 from ammeter.features.bundles.model import RecentUse, unknown_use
+from ammeter.features.evals import rejudge_job, run_job, scheduled_job, sweep_job
+from ammeter.features.evals.run_job import Laboratory
 from ammeter.features.gateway.live import LiveBundles
 from ammeter.features.orgs.keys import LastUsed
 from ammeter.features.secrets.sealing import open_key_ring
@@ -29,6 +34,7 @@ from ammeter.features.secrets.service import Secrets
 from ammeter.features.telemetry.recorder import Recorder
 from ammeter.features.telemetry.sessions import KEY_PURPOSE, SessionKeeper
 from ammeter.features.upkeep import check_job, housekeeping_job
+from ammeter.features.workflows.service import SCHEDULED_KIND, Surroundings
 from ammeter.settings import Settings, seconds_in_environment
 
 log = logging.getLogger("ammeter.wiring")
@@ -52,6 +58,9 @@ class House:
     live: LiveBundles
     recorder: Recorder
     sessions: SessionKeeper
+    models: Models
+    runs_policy: Policy
+    workflow_surroundings: Surroundings
 
     async def stop(self) -> None:
         """End what runs beside the event loop: compiling, the sandbox's workers, calls, the recorder."""
@@ -79,7 +88,7 @@ def open_house(settings: Settings) -> House:
         db.close()
         raise
     jobs = make_jobs(db)
-    sandbox = LazySandbox(settings.cache / "sandbox")
+    sandbox = LazySandbox(settings.cache / "sandbox", hardening=settings.sandbox_hardening)
     return House(
         settings=settings,
         db=db,
@@ -88,6 +97,10 @@ def open_house(settings: Settings) -> House:
         handlers={
             housekeeping_job.KIND: housekeeping_job.housekeeping_job(db, jobs),
             check_job.KIND: check_job.check_job(db),
+            run_job.KIND: run_job.run_job(lab),
+            rejudge_job.KIND: rejudge_job.rejudge_job(lab),
+            SCHEDULED_KIND: scheduled_job.scheduled_job(db, jobs),
+            sweep_job.KIND: sweep_job.sweep_job(db),
         },
         secrets=secrets,
         buckets=Buckets(db),
@@ -99,6 +112,13 @@ def open_house(settings: Settings) -> House:
         egress=Egress(Guard(_private_networks(settings))),
         recorder=Recorder(db),
         sessions=SessionKeeper(db, lambda: secrets.derived_keys(KEY_PURPOSE)),
+        models=models,
+        runs_policy=Policy(
+            name="runs", burst=settings.rate_runs_burst, per_second=settings.rate_runs_per_second
+        ),
+        workflow_surroundings=Surroundings(
+            default_model=settings.default_model, model_problem=models.reachable.problem
+        ),
         live=LiveBundles(blobs, capacity=settings.live_bundles, seconds_of=seconds_in_environment),
     )
 
@@ -107,6 +127,39 @@ def _private_networks(settings: Settings) -> tuple[str, ...]:
     # The demo's API is this server's own.
     demo = ("127.0.0.0/8", "::1/128") if settings.demo else ()
     return (*settings.allow_private_networks, *demo)
+
+
+def _laboratory(settings: Settings, db: Database, models: Models) -> Laboratory:
+    from ammeter.engines.mcp_client.connect import connect
+    from ammeter.engines.mcp_client.port import Target
+    from ammeter.features.sources.targets import base_url_of
+
+    def open_source(source, profile):  # type: ignore[no-untyped-def]
+        url = base_url_of(source, settings.public_url) or ""
+        return connect(Target(transport="streamable_http", url=url), guard=Guard(_private_networks(settings)))
+
+    async def secrets_of(source, profile):  # type: ignore[no-untyped-def]
+        return frozenset()
+
+    return Laboratory(
+        db=db, models=models, judge_model=settings.judge_model, open=open_source, secrets_of=secrets_of
+    )
+
+
+def _reachable_models(settings: Settings) -> Reachable:
+    keys = (settings.openai_api_key, settings.anthropic_api_key, settings.google_api_key)
+    endpoints = {}
+    for provider, told in settings.model_endpoints.items():
+        price = None
+        if told.input_usd_per_million is not None and told.output_usd_per_million is not None:
+            price = Price(
+                input_per_million=told.input_usd_per_million, output_per_million=told.output_usd_per_million
+            )
+        endpoints[provider] = Endpoint(
+            base_url=told.base_url, key=told.key_value, names=tuple(told.names), mode=told.mode, price=price
+        )
+    vendor_keys = {name: key.get_secret_value() for name, key in zip(VENDORS, keys, strict=True)}
+    return Reachable(vendor_keys=vendor_keys, endpoints=endpoints)
 
 
 def _open_secrets(settings: Settings, db: Database) -> Secrets:

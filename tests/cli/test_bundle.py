@@ -149,7 +149,7 @@ Against the active bundle: 1 added, 1 removed, 1 changed; 2 breaking
 
 def test_from_the_first_upload_to_the_roll_back(bundle: Callable[..., Done], slug: str, files: Path) -> None:
     first = bundle("upload", "--source", slug, "--openapi", str(files / "one.yaml"), "--promote")
-    assert (first.code, first.err.splitlines()[-1][-11:]) == (0, "compiling …")
+    assert (first.code, first.err.splitlines()[0][-11:]) == (0, "compiling …")
     assert first.out.startswith("Uploaded the bundle, and it is served\n")
     assert (first.lines["status"], first.lines["operations"]) == ("active", "2")
     assert first.lines["source"] == f"{slug} (production)"

@@ -130,8 +130,8 @@ def test_a_stale_or_future_timestamp_is_refused(owner: Publisher, off: int) -> N
 @pytest.mark.parametrize("stamp", ["", "soon", "-5", "1e9", "1700000000.5", "٣٣٣", "9" * 13])
 def test_a_malformed_timestamp_is_refused(owner: Publisher, stamp: str) -> None:
     raw = b"{}"
-    headers = {name: value.encode() for name, value in signed("amt", raw, stamp).items()}
-    headers["authorization"] = b"Bearer " + owner.household.tokens[Role.owner].encode()
+    headers = {name.encode(): value.encode() for name, value in signed("amt", raw, stamp).items()}
+    headers[b"authorization"] = b"Bearer " + owner.household.tokens[Role.owner].encode()
     answer = owner.household.client.post(f"{BASE}/upload", content=raw, headers=headers)
     assert refusal(answer) == (401, "invalid_signature")
 
@@ -141,8 +141,8 @@ def test_a_missing_malformed_or_wrong_signature_is_refused(owner: Publisher) -> 
     token, client = owner.household.tokens[Role.owner], owner.household.client
     good = signed(token, raw)
     for wrong in ("", "xyz", "0" * 64, good["x-service-signature"][:-1], "é" * 64):
-        headers = {name: value.encode() for name, value in good.items()}
-        headers["x-service-signature"] = wrong.encode()
+        headers = {name.encode(): value.encode() for name, value in good.items()}
+        headers[b"x-service-signature"] = wrong.encode()
         answer = client.post(f"{BASE}/upload", content=raw, headers=headers)
         assert refusal(answer) == (401, "invalid_signature")
     for missing in ("x-service-timestamp", "x-service-signature"):

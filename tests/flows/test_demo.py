@@ -18,7 +18,7 @@ from ammeter.cli.first import FirstOwner
 from ammeter.cli.remote import Remote
 from ammeter.doors.demo_api.names import DEMO_SECRET
 from ammeter.engines.compiler.bundle import Bundle, unpack
-from ammeter.features.bundles import store
+from ammeter.features.bundles.service import find_active
 from ammeter.features.orgs import service
 from ammeter.features.sources.service import get_source
 from tests.household import CACHE, make_settings, opened_house
@@ -75,7 +75,7 @@ def served(folder: Path) -> tuple[Bundle, str]:
     """The bundle that the demo serves, and the token of its API."""
     with opened_house(make_settings("", folder)) as house, house.db.read() as tx:
         org = service.get_org(tx, "demo")
-        active = store.find_active(tx, get_source(tx, org.id, "demo-api").id, "production")
+        active = find_active(tx, get_source(tx, org.id, "demo-api").id, "production")
         assert active is not None
         return unpack(house.blobs.get(active.digest)), house.secrets.reveal(tx, org.id, DEMO_SECRET)
 

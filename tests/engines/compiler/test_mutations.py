@@ -22,7 +22,17 @@ MANIFEST = Manifest(base_urls=(BaseUrl(url="https://api.example.com"),))
 ROUNDS = 25
 WRONG: tuple[Any, ...] = (
     *(None, True, False, 0, -1, 7, 2**70, 1.5, 1e300, "", "x", "#/paths", "é\u2028*/", "__proto__"),
-    *([], [None], ["a", 1], [[]], {}, {"": None}, {"$ref": "#"}, {"$ref": 3}, {"$ref": "#/components/schemas/x"}),
+    *(
+        [],
+        [None],
+        ["a", 1],
+        [[]],
+        {},
+        {"": None},
+        {"$ref": "#"},
+        {"$ref": 3},
+        {"$ref": "#/components/schemas/x"},
+    ),
     *({"type": ["string", 3]}, {"type": "array", "items": []}, {"properties": [], "required": {}}),
     *({"allOf": [None, 3]}, {"oneOf": {}}, {"enum": {}}, {"get": {"responses": 5}}, {"x-a": {"b": [1]}}),
 )

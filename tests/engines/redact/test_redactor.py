@@ -275,20 +275,20 @@ HOSTILE = [
     "eyJ", "eyJ-", "-eyJ", "\\neyJ", "a.eyJ", "sk-", "ghp_", "xoxb-", "://", "://a", "://a:", "bearer ",
     "Basic ", "-----BEGIN PRIVATE KEY-----", "-----BEGIN ", "password=", "password:", 'password="',
     "password:'\\", "token", "key=", "authorization: ", "cookie", '\\"secret\\": \\"', "secret: \\", "1234 ",
-    "4111 1111 ", "4111", "hooks/", "a" * 17 + " ", "SG.", "ya29.", "\\", '"', "\n", " ", "é", "_", "-", "pass",
-    "cv", "=", ":",
+    "4111 1111 ", "4111", "hooks/", "a" * 17 + " ", "SG.", "ya29.", "\\", '"', "\n", " ", "é", "_", "-",
+    "pass", "cv", "=", ":",
 ]  # fmt: skip
 
 
 def test_hostile_texts_take_no_longer_than_others() -> None:
-    """Half a megabyte of each: in a process that is given up after a time in which a pattern that goes over
+    """Much of each: in a process that is given up after a time in which a pattern that goes over
     its text again and again would not even have begun to end."""
     program = (
         "import json, sys\n"
         "from ammeter.engines.redact.redactor import Redactor\n"
         "for text in json.load(sys.stdin):\n"
-        "    Redactor(['a-known value', 'aaaaaaaaaa']).text((text * 500_000)[:500_000])\n"
-        "    Redactor(['a-known value']).text(text * 60_000 + '@')\n"
+        "    Redactor(['a-known value', 'aaaaaaaaaa']).text((text * 150_000)[:150_000])\n"
+        "    Redactor(['a-known value']).text(text * 10_000 + '@')\n"
         "    Redactor().value({'a': [text * 1000] * 10})\n"
     )
     subprocess.run(

@@ -70,7 +70,7 @@ class Opened:
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever)
         self._thread.start()
-        self.pool = self.within(self._made(PoolOptions(cache=cache, **options)))
+        self.pool = self.within(self._made(PoolOptions(cache=cache, **({"workers": 2} | options))))
         try:
             self.within(self.pool.start(), timeout_s=90)
         except BaseException:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -13,7 +12,6 @@ import pytest
 from ammeter.engines.compiler.bundle import Bundle
 from ammeter.engines.compiler.compile import Description, compile_description
 from ammeter.engines.compiler.manifest import Manifest
-from ammeter.engines.compiler.model import Finding
 from ammeter.engines.sandbox.lazy import LazySandbox
 from ammeter.engines.sandbox.port import Busy, Crashed, Host, Outcome, Sandbox, Script, Value
 from ammeter.features.bundles.mock import Mock
@@ -83,46 +81,38 @@ def compiled(*operations: Mapping[str, Any]) -> Bundle:
     return compilation.bundle
 
 
-@asynccontextmanager
-async def sandbox() -> AsyncIterator[Sandbox]:
+@pytest.fixture(scope="module")
+def runner() -> Iterator[asyncio.Runner]:
+    with asyncio.Runner() as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def sandbox(runner: asyncio.Runner) -> Iterator[Sandbox]:
     lazy = LazySandbox(CACHE / "sandbox")
     try:
-        yield await lazy.open()
+        yield runner.run(lazy.open())
     finally:
-        await lazy.stop()
+        runner.run(lazy.stop())
 
 
-def proven(bundle: Bundle) -> tuple[Bundle, tuple[Finding, ...]]:
-    async def story() -> tuple[Bundle, tuple[Finding, ...]]:
-        async with sandbox() as opened:
-            return await prove(bundle, opened)
-
-    return asyncio.run(story())
-
-
-def test_every_kind_of_pages_is_read_through_a_turn_of_the_page_to_the_end() -> None:
-    async def story() -> None:
-        async with sandbox() as opened:
-            for name, (kind, operation) in LISTINGS.items():
-                bundle = compiled(operation)
-                (described,) = bundle.api.operations
-                assert described.pagination is not None, name
-                assert described.pagination.kind == kind, name
-                assert bundle.cards[0].example is not None
-                mock = Mock(bundle.api, {described.id: described})
-                script = Script(code=bundle.cards[0].example, sdk=bundle.sdk_js)
-                outcome = await opened.run(script, mock)
-                assert isinstance(outcome, Value), (name, outcome)
-                rows_per_page = len(outcome.json) / 2
-                assert rows_per_page >= 1, name
-                assert rows_per_page.is_integer(), name
-                assert mock.pages_given[described.id] == 2, name
-                assert len(outcome.calls) in (2, 3), name
-                bundle, findings = await prove(bundle, opened)
-                assert findings == (), name
-                assert bundle.cards[0].example is not None, name
-
-    asyncio.run(story())
+@pytest.mark.parametrize("name", LISTINGS)
+def test_pages_of_every_kind_are_read_through_a_turn_of_the_page_to_the_end(
+    runner: asyncio.Runner, sandbox: Sandbox, name: str
+) -> None:
+    kind, described = LISTINGS[name]
+    bundle = compiled(described)
+    (operation,), (card,) = bundle.api.operations, bundle.cards
+    assert operation.pagination is not None
+    assert operation.pagination.kind == kind
+    assert card.example is not None
+    mock = Mock(bundle.api, {operation.id: operation})
+    outcome = runner.run(sandbox.run(Script(code=card.example, sdk=bundle.sdk_js), mock))
+    assert isinstance(outcome, Value), outcome
+    assert len(outcome.json) == 2
+    assert mock.pages_given[operation.id] == 2
+    assert len(outcome.calls) in (2, 3)
+    assert runner.run(prove(bundle, sandbox)) == (bundle, ())
 
 
 @pytest.mark.parametrize(
@@ -134,10 +124,13 @@ def test_every_kind_of_pages_is_read_through_a_turn_of_the_page_to_the_end() -> 
         ("for (;;) {}", "CpuExceeded"),
     ],
 )
-def test_an_example_that_fails_is_a_finding_and_the_others_stay(wrong: str, told: str) -> None:
+def test_an_example_that_fails_is_a_finding_and_the_others_stay(
+    runner: asyncio.Runner, sandbox: Sandbox, wrong: str, told: str
+) -> None:
     bundle = compiled(LISTINGS["page"][1], listing(ROWS) | {"operationId": "other"})
     first, other = bundle.cards
-    made, findings = proven(replace(bundle, cards=(replace(first, example=wrong), other)))
+    spoiled = replace(bundle, cards=(replace(first, example=wrong), other))
+    made, findings = runner.run(prove(spoiled, sandbox))
     assert [card.example for card in made.cards] == [None, other.example]
     (finding,) = findings
     assert (finding.code, finding.pointer) == ("example_failed", "/paths/~10/get")
@@ -161,11 +154,8 @@ class Failing:
 @pytest.mark.parametrize(
     "failures", [(Busy(), Busy()), (Crashed(reason="killed"), Busy(), Crashed(reason="killed"))]
 )
-def test_what_the_sandbox_fails_is_tried_again(failures: tuple[Outcome, ...]) -> None:
+def test_what_the_sandbox_fails_is_tried_again(
+    runner: asyncio.Runner, sandbox: Sandbox, failures: tuple[Outcome, ...]
+) -> None:
     bundle = compiled(LISTINGS["cursor"][1])
-
-    async def story() -> tuple[Bundle, tuple[Finding, ...]]:
-        async with sandbox() as opened:
-            return await prove(bundle, Failing(opened, *failures))
-
-    assert asyncio.run(story()) == (bundle, ())
+    assert runner.run(prove(bundle, Failing(sandbox, *failures))) == (bundle, ())

@@ -67,12 +67,12 @@ def test_a_step_that_takes_too_long_is_given_up_and_the_seat_is_good_again() -> 
         async with opened(step_s=30.0) as workshop:
             async with workshop.seat() as seat:
                 first = await seat.run(os.getpid)
-                seat._step_s = 0.01
+                seat.step_s = 0.01
                 with pytest.raises(CompileFailed, match="given up"):
                     await seat.run(time.sleep, FOREVER_S)
             until(lambda: not _lives(first), "the process is gone")
             async with workshop.seat() as seat:
-                seat._step_s = 30.0
+                seat.step_s = 30.0
                 assert await seat.run(os.getpid) != first
 
     asyncio.run(story())

@@ -149,6 +149,12 @@ PATHS: dict[str, Any] = {
         "post": _operation("postHangUp", answer=_OBJECT),
     },
     "/huge": {"get": _operation("getHuge", answer={"text/plain": {"schema": {"type": "string"}}})},
+    "/after": {"get": _operation("getAfter", _query("seen", _INTEGER), answer=_OBJECT)},
+    "/raw": {
+        "post": _operation(
+            "postRaw", _query("type"), body={"text/plain": {"schema": {"type": "string"}}}, answer=_OBJECT
+        )
+    },
     "/nothing": {"delete": _operation("deleteNothing", answer=_OBJECT)},
     "/redirect/{status}": {"get": _operation("getRedirect", _path("status", _INTEGER), answer=_OBJECT)},
 }

@@ -22,7 +22,7 @@ FILE = {
 
 
 def body(kind: BodyKind, content_type: str, **more: Any) -> Body:
-    given = {"required": True, "schema": {}, "args": None} | more
+    given: dict[str, Any] = {"required": True, "schema": {}, "args": None} | more
     return Body(kind=kind, content_type=content_type, **given)
 
 

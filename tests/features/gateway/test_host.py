@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import time
 from typing import Any
 
@@ -10,7 +11,8 @@ import pytest
 
 from ammeter.engines.sandbox.port import HostError
 from ammeter.features.gateway.host import ApiHost
-from tests.features.gateway.shop import BEARER, Known, served, with_host
+from ammeter.features.gateway.served import served_api
+from tests.features.gateway.shop import BEARER, Known, compiled, served, with_host
 from tests.upstream import CLIENT_SECRET, PASSWORD, ROWS, TOKEN, USER, Upstream, running_upstream
 
 HEADER = {"type": "header", "headerName": "X-Api-Key", "secretRef": "secret:TOKEN"}
@@ -22,7 +24,6 @@ BASIC = {"type": "basic", "usernameRef": "secret:USER", "secretRef": "secret:PAS
 def upstream(_one: Upstream) -> Upstream:
     for part in (_one.seen, _one.tokens, _one.live_tokens):
         part.clear()
-    _one.arrived.clear()
     _one.release.clear()
     _one.redirect_to = ""
     return _one
@@ -253,8 +254,7 @@ def test_a_write_that_never_left_is_not_unknown() -> None:
 def test_calls_are_visible_while_they_are_under_way(upstream: Upstream) -> None:
     async def watched(host: ApiHost) -> None:
         tasks = [asyncio.create_task(host.call(name, {})) for name in ("postSlow", "getSlow")]
-        while len(upstream.seen) < 2:
-            assert await asyncio.to_thread(upstream.arrived.wait, 5)
+        assert await asyncio.to_thread(upstream.wait_until_seen, 2)
         assert [(made.operation_id, made.outcome) for made in host.calls] == [
             ("postSlow", "in_flight"),
             ("getSlow", "in_flight"),
@@ -282,7 +282,7 @@ def test_blocked_calls_are_written_down_as_blocked(upstream: Upstream) -> None:
 
 def test_links_to_the_next_page_stay_with_the_host(upstream: Upstream) -> None:
     async def two_pages(host: ApiHost) -> tuple[Any, Any, Any]:
-        first = await host.call("listLinks", {})
+        first: Any = await host.call("listLinks", {})
         second = await host.call("listLinks", first["next"])
         stolen = await host.call("listPages", first["next"])
         return first, second, stolen
@@ -305,15 +305,20 @@ def test_a_204_is_null(upstream: Upstream) -> None:
 
 
 def test_an_answer_that_is_not_what_it_says(upstream: Upstream) -> None:
-    answer, host = call(upstream, "putStatus", {"status": 200, "body": float("nan")})
-    assert answer["body"] is None
-    assert host.calls[0].outcome == "ok"
+    answer, host = call(upstream, "postRaw", {"type": "application/json", "body": "<html>"})
+    assert (answer["fault"]["code"], answer["fault"]["status"]) == ("malformed", 0)
+    assert "says that it is JSON and is not" in answer["fault"]["message"]
+    assert (host.calls[0].outcome, host.calls[0].status) == ("http_error", 200)
+
+
+def test_a_large_answer_is_read_whole(upstream: Upstream) -> None:
+    text = json.dumps([TOKEN, *range(60_000)])
+    answer, host = call(upstream, "postRaw", {"type": "application/json", "body": text}, auth=BEARER)
+    assert answer["body"] == ["[redacted:known_value]", *range(60_000)]
+    assert host.calls[0].response_bytes == host.calls[0].request_bytes == len(text)
 
 
 def test_each_environment_has_its_base_url(upstream: Upstream) -> None:
-    from ammeter.features.gateway.served import served_api
-    from tests.features.gateway.shop import compiled
-
     urls = [{"url": "https://api.test/v1/"}, {"url": "https://staging.test", "environment": "staging"}]
     bundle = compiled(upstream, baseUrls=urls)
     assert served_api(bundle, "production").base_url == "https://api.test/v1"

@@ -56,7 +56,8 @@ def test_roll_ups_are_what_a_recount_gives(
     recount: dict[datetime, Counter[str]] = {}
     for each in stored:
         event = each.event
-        at = event.at.replace(minute=0, second=0, microsecond=0, **({"hour": 0} if bucket == "day" else {}))
+        hour = event.at.hour if bucket == "hour" else 0
+        at = event.at.replace(hour=hour, minute=0, second=0, microsecond=0)
         counts = recount.setdefault(at, Counter())
         ran = event.outcome not in ("refused", "busy")
         script, search = ran and event.kind == "script", ran and event.kind == "search"

@@ -83,7 +83,7 @@ def show_one(bundle: BundleId, url: Url = None, key: Key = None, as_json: AsJson
 
 def diff(
     bundle: Annotated[
-        str | None, typer.Argument(metavar="[BUNDLE]", help="Id of a stored bundle.", show_default=False)
+        str | None, typer.Argument(metavar="BUNDLE", help="Id of a stored bundle.", show_default=False)
     ] = None,
     openapi: Annotated[
         str, typer.Option("--openapi", help="Or a description: it is uploaded, and not served.")

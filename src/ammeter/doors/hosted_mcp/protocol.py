@@ -111,10 +111,11 @@ def _read_one(value: Any, told: str | None, headers: Mapping[str, str]) -> Messa
 
 
 def _read_shape(value: Any, version: str) -> Message:
-    if not isinstance(value, dict) or value.get("jsonrpc") != "2.0":
-        raise Refusal(INVALID_REQUEST, 'A message is a JSON object with "jsonrpc": "2.0".', status=400)
-    given = value.get("id")
+    given = value.get("id") if isinstance(value, dict) else None
     known = given if isinstance(given, str | int) and not isinstance(given, bool) else None
+    if not isinstance(value, dict) or value.get("jsonrpc") != "2.0":
+        told = 'A message is a JSON object with "jsonrpc": "2.0".'
+        raise Refusal(INVALID_REQUEST, told, status=400, of=known)
     if "method" not in value and ("result" in value or "error" in value):
         # An answer to a question that this server never asks.
         return Message(method="", params={}, version=version, wants_answer=False)

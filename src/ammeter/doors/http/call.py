@@ -13,7 +13,7 @@ from starlette.requests import Request
 
 from ammeter.base.errors import RateLimited, Unauthenticated, Unavailable
 from ammeter.doors.http.edge import notes_of
-from ammeter.engines.buckets import Taken
+from ammeter.engines.buckets import Policy, Taken
 from ammeter.engines.db.database import Tx
 from ammeter.features.orgs.keys import authenticate
 from ammeter.features.orgs.model import Actor, Principal
@@ -97,13 +97,21 @@ class Call:
                 # A database that takes no writes still answers reads: the limit gives way, not the caller.
                 log.warning("rate limit not applied: the database takes no writes")
                 return
+        self._tell(
+            taken,
+            f"More than {policy.burst} requests at once, or {policy.per_second:g} a second, with one key.",
+        )
+
+    async def spend(self, policy: Policy, told: str) -> None:
+        """A token of a bucket that the whole organization shares; `told` says what there was too much of."""
+        subject = self._known.principal.org.id
+        self._tell(await self._house.db.run(self._house.buckets.take, policy, subject), told)
+
+    def _tell(self, taken: Taken, told: str) -> None:
         notes_of(self._request.scope).headers.extend(rate_headers(taken))
         if not taken.allowed:
-            raise RateLimited(
-                f"More than {policy.burst} requests at once, or {policy.per_second:g} a second, with one key."
-                f" Try again in {taken.retry_after_s} s.",
-                retry_after_s=taken.retry_after_s,
-            )
+            message = f"{told} Try again in {taken.retry_after_s} s."
+            raise RateLimited(message, retry_after_s=taken.retry_after_s)
 
 
 def bearer_of(request: Request) -> str:

@@ -9,14 +9,23 @@ from ammeter.doors.http.app import Door
 from ammeter.doors.http.edge import notes_of
 from ammeter.doors.rest import keys, members, org
 from ammeter.doors.rest.openapi import describe
+from ammeter.doors.rest.runs import runs_router
 from ammeter.doors.rest.secrets import secrets_router
+from ammeter.doors.rest.workflows import workflows_router
 from ammeter.wiring import House
 
 API_BASE = "/api/service/v1"
 
 
 def rest_app(house: House) -> Door:
-    routers = (org.router, keys.router, members.router, secrets_router(house.secrets))
+    routers = (
+        org.router,
+        keys.router,
+        members.router,
+        secrets_router(house.secrets),
+        workflows_router(house),
+        runs_router(house),
+    )
     app = Door(house, routers, base=API_BASE)
     document = describe(app.routes)
 

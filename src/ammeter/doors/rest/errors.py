@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from ammeter.doors.http.records import ErrorRecord
 
-Kind = Literal["role", "id", "body", "conflict"]
+Kind = Literal["role", "id", "body", "conflict", "quota"]
 
 _ALWAYS = {
     401: "unauthenticated: no key, or one that is unknown, revoked or expired",
@@ -19,6 +19,7 @@ _ALWAYS = {
 _BY_KIND: dict[Kind, dict[int, str]] = {
     "role": {403: "insufficient_role: the message names the role needed"},
     "id": {404: "not_found: unknown, malformed or foreign ids alike"},
+    "quota": {402: "included_runs_exhausted: the included runs of this month are used up"},
     "conflict": {409: "conflict: the state does not allow it"},
     "body": {
         400: "malformed_json: the body is not JSON",

@@ -11,7 +11,14 @@ from starlette.routing import BaseRoute
 from ammeter import __version__
 from ammeter.doors.rest.openapi30 import to_openapi30
 
-_TAGS = [{"name": "org", "description": "The organization, its keys, members, secrets and audit log."}]
+_TAGS = [
+    {"name": "org", "description": "The organization, its keys, members, secrets and audit log."},
+    {
+        "name": "workflows",
+        "description": "Eval cases: prompts, criteria, schedules, and the dispatch of runs.",
+    },
+    {"name": "runs", "description": "Runs of workflows: search, traces, evaluations."},
+]
 _RATE_HEADERS = {
     "RateLimit": {
         "description": "What is left of the key's quota, and when there is more.",

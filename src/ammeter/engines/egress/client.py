@@ -11,11 +11,13 @@ import asyncio
 import io
 import random
 import socket
+import ssl
 import time
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from ammeter.engines.egress.auth import (
@@ -47,7 +49,7 @@ _KEPT_HEADERS = frozenset(
 _BODY_HEADERS = frozenset({"content-type", "content-encoding", "content-language"})
 # aiohttp warns of bytes over a megabyte; a file is written piece by piece.
 _WRITTEN_AT_ONCE = 64 * 1024
-_UNPACKED_AT_ONCE = 256 * 1024
+_UNPACKED_AT_ONCE = 16 * 1024
 _END_S = 0.05
 
 
@@ -57,6 +59,7 @@ class Egress:
         self._guard = guard
         self._user_agent = user_agent
         self._session: aiohttp.ClientSession | None = None
+        self._opening = asyncio.Lock()
         self._tokens = Tokens(self._send_for_token)
 
     async def send(
@@ -84,7 +87,7 @@ class Egress:
 
     async def close(self) -> None:
         await self._tokens.close()
-        session, self._session = self._session, None
+        session, self._session, self._opening = self._session, None, asyncio.Lock()
         if session is not None:
             await session.close()
         self._guard.close()
@@ -172,13 +175,14 @@ class Egress:
 
     async def _once(self, request: Request, url: Url, facts: Facts) -> Answer:
         """One request to one URL that has been checked."""
+        session = await self._opened()
         import aiohttp
 
         facts.status, facts.sent = None, False
         try:
             # An address in place of a name never reaches the resolver.
             self._guard.check_literal(url.host)
-            return await self._exchange(request, url, facts)
+            return await self._exchange(session, request, url, facts)
         except ForbiddenAddress as error:
             raise EgressFault("blocked", f"The call was blocked: {error}") from None
         except TooLarge:
@@ -205,14 +209,14 @@ class Egress:
                 "network", f"The connection to {url.origin} broke off ({type(error).__name__})."
             ) from None
 
-    async def _exchange(self, request: Request, url: Url, facts: Facts) -> Answer:
-        session = self._opened()
+    async def _exchange(
+        self, session: aiohttp.ClientSession, request: Request, url: Url, facts: Facts
+    ) -> Answer:
         from yarl import URL
 
-        host, _, _ = url.host.strip("[]").partition("%")
         address = URL.build(
             scheme=url.scheme,
-            host=host,
+            host=url.host.strip("[]"),
             port=url.port,
             path=url.path,
             query_string=url.query or "",
@@ -256,15 +260,18 @@ class Egress:
         encoding = headers.get("content-encoding", "").strip().lower()
         if not encoding or encoding == "identity" or not raw:
             return raw
-        if len(raw) < _UNPACKED_AT_ONCE // 16:
+        if len(raw) <= _UNPACKED_AT_ONCE:
             return unpack(raw, encoding, self.limits.response_bytes)
         return await asyncio.to_thread(unpack, raw, encoding, self.limits.response_bytes)
 
-    def _opened(self) -> aiohttp.ClientSession:
+    async def _opened(self) -> aiohttp.ClientSession:
         if self._session is None:
-            from ammeter.engines.egress.session import open_session
-
-            self._session = open_session(self._guard, self.limits)
+            async with self._opening:
+                if self._session is None:
+                    # In a thread: importing the client and reading certificates takes a while.
+                    sessions = await asyncio.to_thread(import_module, "ammeter.engines.egress.session")
+                    tls = await asyncio.to_thread(ssl.create_default_context)
+                    self._session = sessions.open_session(self._guard, self.limits, tls)
         return self._session
 
 
@@ -299,8 +306,6 @@ def _retry_after(text: str) -> float | None:
 
 
 def _unreachable(url: Url, error: aiohttp.ClientConnectorError) -> str:
-    import ssl
-
     cause = error.os_error
     if isinstance(cause, ssl.SSLError):
         return f"{url.origin} does not speak TLS as expected."

@@ -21,7 +21,7 @@ from ammeter.engines.egress.port import Limits
 _NAMES_KEPT_S = 10
 
 
-def open_session(guard: Guard, limits: Limits) -> aiohttp.ClientSession:
+def open_session(guard: Guard, limits: Limits, tls: ssl.SSLContext) -> aiohttp.ClientSession:
     def checked_socket(info: Any) -> socket.socket:
         family, kind, protocol, _, address = info
         guard.check(address[0], address[0])
@@ -30,7 +30,7 @@ def open_session(guard: Guard, limits: Limits) -> aiohttp.ClientSession:
         return made
 
     connector = aiohttp.TCPConnector(
-        ssl=ssl.create_default_context(),
+        ssl=tls,
         resolver=_Resolver(guard),
         socket_factory=checked_socket,
         ttl_dns_cache=_NAMES_KEPT_S,

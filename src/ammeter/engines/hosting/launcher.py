@@ -1,5 +1,5 @@
 """Starts a program behind walls and ends it with all its children. Runs as a process of its own, on the
-standard library alone: `python -c … <json> -- program args…`, standard input and output go to the program.
+standard library alone: `python -c … <json> program args…`; standard input and output go to the program.
 
 Stays as the parent: when the program ends, when it is told to end, or when whoever started it is gone, every
 process of the program is killed. In a PID namespace the system sees to that; elsewhere orphans come to us.
@@ -25,8 +25,8 @@ _ROUND_S = 0.5
 
 
 def main() -> None:
-    told: dict[str, Any] = json.loads(sys.argv[2 if sys.argv[1] == "--" else 1])
-    program = sys.argv[sys.argv.index("--", 2) + 1 :]
+    told: dict[str, Any] = json.loads(sys.argv[1])
+    program = sys.argv[2:]
     parent = os.getppid()
     if sys.platform != "linux":
         _start_plainly(told, program)
@@ -105,7 +105,7 @@ def _become(told: dict[str, Any], program: list[str], spaces: list[str]) -> None
 
 def _start_plainly(told: dict[str, Any], program: list[str]) -> None:
     try:
-        os.execv(program[0], program)
+        os.execv(program[0], program)  # noqa: S606  that is what it is for
     except OSError as error:
         _give_up(f"{program[0]} cannot be started: {error.strerror}")
 

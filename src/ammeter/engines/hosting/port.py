@@ -12,7 +12,7 @@ from typing import Literal
 
 Registry = Literal["npm", "pypi"]
 Confinement = Literal["required", "best_effort", "off"]
-"""required: nothing runs where the walls cannot stand · best_effort: with those that can · off: nothing runs"""
+"""required: nothing runs where the walls cannot stand · best_effort: with those that can · off: nothing"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -129,9 +129,8 @@ def landlock(readable: Iterable[str], writable: Iterable[str], devices: Iterable
             found = os.open(path, os.O_PATH | os.O_CLOEXEC)
         except OSError:
             continue
-        if not stat.S_ISDIR(os.fstat(found).st_mode):
-            allowed &= on_files
-        rule = struct.pack("<Qi", allowed & handled, found)
+        possible = handled if stat.S_ISDIR(os.fstat(found).st_mode) else handled & on_files
+        rule = struct.pack("<Qi", allowed & possible, found)
         lib.syscall(_LANDLOCK_ADD, ruleset, 1, rule, 0)
         os.close(found)
     stands = lib.syscall(_LANDLOCK_RESTRICT, ruleset, 0) == 0

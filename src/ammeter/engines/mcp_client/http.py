@@ -155,8 +155,8 @@ def _judged(request: httpx2.Request, answer: httpx2.Response) -> SourceFault | N
         shown = f"{place.scheme}://{place.hostname}" if place.hostname else "another path"
         return SourceFault(
             "blocked",
-            f"The server redirects to {shown}, and only redirects within its own origin are followed; give the"
-            " address it redirects to as the base URL if that is the server you mean.",
+            f"The server redirects to {shown}, and only redirects within its own origin are followed; give"
+            " the address it redirects to as the base URL if that is the server you mean.",
         )
     return judged_status(status, request.url.path)
 

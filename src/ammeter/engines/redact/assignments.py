@@ -16,6 +16,8 @@ from ammeter.engines.redact.spans import Span
 _RANK = 2
 _MAX_VALUE = 65_536
 _MAX_OPEN = 4_096
+# No word of a program is as long.
+_SURELY = 256
 _NAME_SIGNS = frozenset("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-")
 _MAX_NAME = 64
 
@@ -39,16 +41,24 @@ def assignment_spans(text: str, lower: bytes) -> Iterator[Span]:
     for keyword in KEYWORDS:
         at = lower.find(keyword)
         while at >= 0:
-            name_end = _end_of_name(text, at)
-            gives = _GIVES.match(text, name_end)
-            if gives:
-                start = at
-                while start > 0 and at - start < _MAX_NAME and text[start - 1] in _NAME_SIGNS:
-                    start -= 1
-                named = meaning(text[start:name_end])
-                if named and (value := _value(text, start, gives, named)):
-                    yield Span(*value, _RANK, "secret_field")
-            at = lower.find(keyword, max(name_end, at + 1))
+            end = _end_of_name(text, at)
+            value = _given(text, at, end)
+            if value:
+                yield Span(*value, _RANK, "secret_field")
+                end = value[1]
+            at = lower.find(keyword, max(end, at + 1))
+
+
+def _given(text: str, at: int, name_end: int) -> tuple[int, int] | None:
+    """Where the value stands that the text gives to the name around `at`, if the name is a secret's."""
+    gives = _GIVES.match(text, name_end)
+    if gives is None:
+        return None
+    start = at
+    while start > 0 and at - start < _MAX_NAME and text[start - 1] in _NAME_SIGNS:
+        start -= 1
+    named = meaning(text[start:name_end])
+    return _value(text, start, gives, named) if named else None
 
 
 def is_placeholder(value: str) -> bool:
@@ -102,6 +112,8 @@ def _escaped_end(text: str, start: int, closing: str) -> int:
 
 def _looks_like_a_value(text: str, bare: re.Match[str], named: Named, *, tight: bool) -> bool:
     value = bare[0]
+    if len(value) > _SURELY:
+        return True
     if _is_program_text(value, text, bare.end()):
         return False
     if named == "password" and tight:

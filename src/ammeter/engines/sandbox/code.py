@@ -27,7 +27,9 @@ _IMPORT = re.compile(
 )
 _EXPORT_DEFAULT = re.compile(r"export\s+default\b")
 _EXPORT_LIST = re.compile(r"export\s*\{(?P<names>[^}]*)\}")
-_EXPORTED = re.compile(r"export\s+(?=(?:async|function|const|let|var|class|type|interface|enum|abstract|declare)\b)")
+_EXPORTED = re.compile(
+    r"export\s+(?=(?:async|function|const|let|var|class|type|interface|enum|abstract|declare)\b)"
+)
 _AS_DEFAULT = re.compile(r"([\w$]+)\s+as\s+default\b")
 _NAME = re.compile(r"[A-Za-z_$][\w$]*")
 _ARROW = re.compile(r"(?:async\b\s*)?(?:\([^()]*\)|[A-Za-z_$][\w$]*)\s*(?::[^=;{}]*)?=>")
@@ -174,7 +176,8 @@ def _defines(body: str, statement: Statement, name: str) -> bool:
         return True
     if words[:2] not in (["const", name], ["let", name], ["var", name]):
         return False
-    return "=>" in body[statement.start : statement.end] or "function" in body[statement.start : statement.end]
+    text = body[statement.start : statement.end]
+    return "=>" in text or "function" in text
 
 
 def _module(body: str, scanned: Scanned, client_name: str) -> list[Reading] | Refusal:

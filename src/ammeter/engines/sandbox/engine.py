@@ -8,6 +8,7 @@ to others, or nothing is taken from it. Instances and scripts are absent.
 from __future__ import annotations
 
 import base64
+import contextlib
 import hashlib
 import json
 import os
@@ -16,6 +17,7 @@ import re
 import stat
 import sys
 import tempfile
+import time
 from dataclasses import asdict, dataclass
 from importlib.metadata import version
 from importlib.resources import files
@@ -26,6 +28,10 @@ from wasmtime import _bindings as ffi
 
 from ammeter.engines.sandbox.guest import MAX_MEMORY_BYTES, bake, seal
 from ammeter.engines.sandbox.image import Layout, boot
+
+# Each start marks what it uses; whatever nobody marked for so long is of another version.
+_UNUSED_S = 24 * 3600.0
+_OURS = ("guest-*.cwasm", "guest-*.json", "stripper-*.cwasm", "new-*")
 
 
 class PartsMissing(Exception):
@@ -77,11 +83,22 @@ def prepare(cache: Path) -> Artifacts:
     if os.name == "posix" and (state.st_uid != os.getuid() or state.st_mode & (stat.S_IWGRP | stat.S_IWOTH)):
         raise CacheUnsafe(cache)
     guest, layout = _guest(cache)
-    return Artifacts(
-        guest=guest,
-        layout=layout,
-        stripper=_kept(cache, "stripper", _embedded(part("swc.js")), stripper_engine()),
-    )
+    stripper = _kept(cache, "stripper", _embedded(part("swc.js")), stripper_engine())
+    _tidy(cache, {guest, guest.with_suffix(".json"), stripper})
+    return Artifacts(guest=guest, layout=layout, stripper=stripper)
+
+
+def _tidy(cache: Path, used: set[Path]) -> None:
+    """Remove what other versions left behind. A process that still runs one makes it anew if it must."""
+    for place in used:
+        os.utime(place)
+    oldest = time.time() - _UNUSED_S
+    for pattern in _OURS:
+        for place in cache.glob(pattern):
+            # Another process may be faster.
+            with contextlib.suppress(FileNotFoundError):
+                if place not in used and place.stat().st_mtime < oldest:
+                    place.unlink()
 
 
 def _guest(cache: Path) -> tuple[Path, Layout]:
@@ -128,6 +145,9 @@ def _digest(*contents: bytes) -> str:
 
 
 def _write(place: Path, content: bytes) -> None:
-    with tempfile.NamedTemporaryFile(dir=place.parent, delete=False) as file:
+    with tempfile.NamedTemporaryFile(dir=place.parent, prefix="new-", delete=False) as file:
         file.write(content)
+        file.flush()
+        # Before it has its name: after a power cut there is the whole file or none.
+        os.fsync(file.fileno())
     Path(file.name).rename(place)

@@ -22,8 +22,8 @@ FRAME = {
     name: place * 4
     for place, name in enumerate(
         (
-            *("argument", "undefined", "start", "fail", "receive", "drain", "length", "text", "result", "file"),
-            *("reject", "promise", "reason"),
+            *("argument", "undefined", "start", "fail", "receive", "drain", "length", "text", "result"),
+            *("file", "reject", "promise", "reason"),
         )
     )
 }
@@ -133,8 +133,8 @@ def _rejection(frame: int, index: dict[str, int]) -> bytes:
 
     count = _CONST + _s(2) + _CONST + _s(1) + _GET + _u(2) + b"\x45" + b"\x1b"
     arguments = _GLOBAL_GET + _u(frame) + _CONST + _s(FRAME["promise"]) + _ADD
-    told = store("promise", 0) + store("reason", 1)
-    told += field("reject") + field("undefined") + count + arguments + call("qjs_call") + call("qjs_free_value")
+    told = store("promise", 0) + store("reason", 1) + field("reject") + field("undefined")
+    told += count + arguments + call("qjs_call") + call("qjs_free_value")
     freed = b"".join(_GET + _u(parameter) + call("qjs_free_value") for parameter in (0, 1))
     return _GLOBAL_GET + _u(frame) + _IF + _VOID + told + _END + freed
 

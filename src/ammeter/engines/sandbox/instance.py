@@ -110,9 +110,7 @@ class Instance:
         ctypes.memmove(self._base() + place, content + b"\0", len(content) + 1)
         # Time stands still within a step, so a script cannot measure what the host does.
         self._set_global(self._clock, 1, time.time_ns())
-        self._step = Step(
-            self._context, self._drivers[driver], self.image.layout.frame, place, len(content)
-        )
+        self._step = Step(self._context, self._drivers[driver], self.image.layout.frame, place, len(content))
 
     def poll(self, limit_bytes: int) -> bytes | None:
         """None while the step runs on; then what the guest had to say."""

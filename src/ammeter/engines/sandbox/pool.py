@@ -12,9 +12,10 @@ import contextlib
 import itertools
 import json
 import logging
+import os
 from collections import OrderedDict
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Literal
 
@@ -55,8 +56,8 @@ class HardeningMissing(Exception):
 class PoolOptions:
     cache: Path
     """A folder of this user alone; compiled modules are kept there."""
-    workers: int = 2
-    """Processes; each uses one core."""
+    workers: int = field(default_factory=lambda: max(2, min(os.cpu_count() or 2, 4)))
+    """Processes; each uses at most one core and holds about 30 MB."""
     running: int = 128
     """Scripts at once, over all workers. One that waits for an answer costs a few megabytes and no time."""
     running_per_tenant: int = 64
@@ -100,8 +101,7 @@ class Pool:
 
     async def start(self) -> None:
         """Returns once every worker can take scripts; the first time on a machine this takes seconds."""
-        artifacts = await asyncio.to_thread(prepare, self._options.cache)
-        setup = _setup(artifacts, self._options)
+        setup = await self._setup()
         starts = [_start(setup) for _ in range(self._options.workers)]
         started = await asyncio.gather(*starts, return_exceptions=True)
         self._links = [link for link in started if isinstance(link, Link)]
@@ -114,9 +114,7 @@ class Pool:
             report = self.hardening()
             await self.stop()
             raise HardeningMissing(missing, report)
-        self._keepers = [
-            asyncio.create_task(self._keep(place, setup)) for place in range(self._options.workers)
-        ]
+        self._keepers = [asyncio.create_task(self._keep(place)) for place in range(self._options.workers)]
 
     async def stop(self) -> None:
         for keeper in self._keepers:
@@ -213,12 +211,15 @@ class Pool:
                     other.send(old, ToWorker.FORGET)
         return number
 
-    async def _keep(self, place: int, setup: bytes) -> None:
+    async def _setup(self) -> bytes:
+        return _setup(await asyncio.to_thread(prepare, self._options.cache), self._options)
+
+    async def _keep(self, place: int) -> None:
         """Watch over one worker for as long as the pool lives."""
         while True:
             link = self._links[place]
             await self._watch(link)
-            await self._replace(place, setup)
+            await self._replace(place)
             self._restarts += 1
             async with self._changed:
                 self._changed.notify_all()
@@ -235,10 +236,11 @@ class Pool:
                 _log.warning("A sandbox worker did not answer for %.0f s and is replaced", link.silent_s())
                 link.lose("it did not answer")
 
-    async def _replace(self, place: int, setup: bytes) -> None:
+    async def _replace(self, place: int) -> None:
         while True:
             try:
-                self._links[place] = await _start(setup)
+                # Prepared each time: the compiled modules may be gone from the cache by now.
+                self._links[place] = await _start(await self._setup())
             except (WorkerLost, TimeoutError, OSError) as error:
                 _log.error("A sandbox worker does not start: %s", error)
                 await asyncio.sleep(_RETRY_S)

@@ -45,8 +45,6 @@ class Script:
     limits: Limits = field(default_factory=Limits)
     tenant: str = ""
     """Whose script it is: each has a share of the sandbox, and those who wait are served in turn."""
-    tenant: str = ""
-    """Whose script it is; room is shared fairly between tenants."""
 
     def __post_init__(self) -> None:
         if not _IDENTIFIER.fullmatch(self.client_name):

@@ -11,7 +11,7 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
 
-_TOKEN = re.compile(
+_SIGN = re.compile(
     r"(?P<space>[\s\ufeff]+)"
     r"|(?P<remark>//[^\n]*+|/\*)"
     r"|(?P<word>[\w$#@]++)"
@@ -30,17 +30,25 @@ _MOST_STEPS = 20_000
 _OPENING, _CLOSING = frozenset("([{"), frozenset(")]}")
 # After these a slash begins a regular expression, and a new line begins no statement.
 _EXPECTING = frozenset(
-    "return typeof instanceof in of new delete void throw case do else await yield async default extends".split()
+    (
+        *("return", "typeof", "instanceof", "in", "of", "new", "delete", "void", "throw", "case", "do"),
+        *("else", "await", "yield", "async", "default", "extends"),
+    )
 )
 _HEADED = frozenset(("if", "for", "while", "with"))
 _NEVER_FIRST = frozenset(("else", "catch", "finally", "in", "of", "instanceof", "as", "satisfies", "from"))
 _ENDED_BY_BRACE = frozenset(
-    "function class if for while do try switch interface enum namespace module declare abstract export"
-    " async".split()
+    (
+        *("function", "class", "if", "for", "while", "do", "try", "switch", "interface", "enum"),
+        *("namespace", "module", "declare", "abstract", "export", "async"),
+    )
 )
 _STATEMENTS = frozenset(
-    "const let var if for while do try throw return switch import export interface enum namespace class"
-    " declare abstract function break continue debugger with".split()
+    (
+        *("const", "let", "var", "if", "for", "while", "do", "try", "throw", "return", "switch", "import"),
+        *("export", "interface", "enum", "namespace", "class", "declare", "abstract", "function", "break"),
+        *("continue", "debugger", "with"),
+    )
 )
 
 
@@ -48,7 +56,7 @@ _STATEMENTS = frozenset(
 class Statement:
     start: int
     end: int
-    """After its last token, without semicolons and remarks."""
+    """After its last sign, without semicolons and remarks."""
     words: list[str] = field(default_factory=list)
     """The first few tokens."""
 
@@ -106,47 +114,47 @@ class _Scanner:
                 self.previous = _last(inner[0]) or self.previous
             if at >= size:
                 return True
-            found = _TOKEN.match(text, at)
+            found = _SIGN.match(text, at)
             if found is None:
                 return True
-            at = self._token(found, at)
+            at = self._next(found, at)
         return False
 
-    def _token(self, found: re.Match[str], at: int) -> int:
-        token, end = found[0], found.end()
+    def _next(self, found: re.Match[str], at: int) -> int:
+        sign, end = found[0], found.end()
         match found.lastgroup:
             case "space":
-                self.fresh_line |= "\n" in token
+                self.fresh_line |= "\n" in sign
                 return end
             case "remark":
-                return self._remark(at, token, end)
+                return self._remark(at, sign, end)
             case "quoted":
                 self.hidden.append((at, end))
-        if token == "/" and at >= self.no_regex_before and self._regex_may_follow():
+        if sign == "/" and at >= self.no_regex_before and self._regex_may_follow():
             if regex := _REGEX.match(self.text, at):
-                token, end = "/regex/", regex.end()
+                sign, end = "/regex/", regex.end()
                 self.hidden.append((at, end))
             else:
                 # Looked for once per line: a line of slashes would be read again from each of them.
                 self.no_regex_before = self.text.find("\n", at) % (len(self.text) + 1)
-        if token == "}" and self.templates and self.templates[-1] == self.depth:
+        if sign == "}" and self.templates and self.templates[-1] == self.depth:
             # The end of ${…}: the text of the template goes on.
             self.templates.pop()
             self.depth -= 1
             return self._template(end)
-        if token in _CLOSING:
+        if sign in _CLOSING:
             self.depth = max(self.depth - 1, 0)
         if self.depth == 0:
-            self._outermost(token, at, end)
-        self.previous, self.fresh_line = token, False
-        if token == "`":
+            self._outermost(sign, at, end)
+        self.previous, self.fresh_line = sign, False
+        if sign == "`":
             return self._template(end)
-        if token in _OPENING:
+        if sign in _OPENING:
             self.depth += 1
         return end
 
-    def _remark(self, at: int, token: str, end: int) -> int:
-        if token == "/*":
+    def _remark(self, at: int, sign: str, end: int) -> int:
+        if sign == "/*":
             closed = self.text.find("*/", end)
             end = len(self.text) if closed < 0 else closed + 2
             self.fresh_line |= self.text.find("\n", at, end) >= 0
@@ -167,47 +175,51 @@ class _Scanner:
                 self.statements[-1].end = end
         return end
 
-    def _outermost(self, token: str, at: int, end: int) -> None:
-        if token == ";":
+    def _outermost(self, sign: str, at: int, end: int) -> None:
+        if sign == ";":
             self.head_ended = False
             return
-        if self._begins(token):
+        if self._begins(sign):
             self.statements.append(Statement(start=at, end=end))
         statement = self.statements[-1]
         statement.end = end
         if len(statement.words) < 4:
-            statement.words.append(token)
-        self.head_ended = token == ")" and self.headed
+            statement.words.append(sign)
+        self.head_ended = sign == ")" and self.headed
         if self.head_ended:
             self.headed = False
-        elif token in _HEADED:
+        elif sign in _HEADED:
             self.headed = True
 
-    def _begins(self, token: str) -> bool:
+    def _begins(self, sign: str) -> bool:
         if not self.statements or self.previous == "":
             return True
-        if token in _NEVER_FIRST or token in _CLOSING or self.head_ended or self.previous in _EXPECTING:
+        if sign in _NEVER_FIRST or sign in _CLOSING or self.head_ended or self.previous in _EXPECTING:
             return False
         words = self.statements[-1].words
-        if token == "while" and words[:1] == ["do"]:
+        if sign == "while" and words[:1] == ["do"]:
             return False
         if self.previous == ";":
             return True
-        is_wordy = token[0].isalnum() or token[0] in "_$\"'@"
+        is_wordy = sign[0].isalnum() or sign[0] in "_$\"'@"
         if self.previous == "}" and words[0] in _ENDED_BY_BRACE:
-            return is_wordy or token in ("(", "[", "`", "++", "--")
-        ended = self.previous[-1].isalnum() or self.previous[-1] in "_$\"'`)]}/" or self.previous in ("++", "--")
-        return self.fresh_line and is_wordy and ended
+            return is_wordy or sign in ("(", "[", "`", "++", "--")
+        return self.fresh_line and is_wordy and (_ends(self.previous) or self.previous in ("++", "--"))
 
     def _regex_may_follow(self) -> bool:
         previous = self.previous
         if previous in _EXPECTING or previous == "":
             return True
-        return not (previous[-1].isalnum() or previous[-1] in "_$\"'`)]}/")
+        return not _ends(previous)
+
+
+def _ends(sign: str) -> bool:
+    """Whether something may be complete with it."""
+    return sign[-1].isalnum() or sign[-1] in "_$\"'`)]}/"
 
 
 def _last(text: str) -> str:
-    """The last token of a stretch without brackets, as far as anyone asks."""
+    """The last sign of a stretch without brackets, as far as anyone asks."""
     text = text[-40:].rstrip()
     if found := _LAST_WORD.search(text):
         return found[0]

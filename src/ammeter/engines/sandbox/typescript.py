@@ -18,7 +18,8 @@ import wasmtime
 from wasmtime import _bindings as ffi
 from wasmtime._ffi import dll
 
-_FUEL = 2_000_000_000
+# A transform takes about 400 per letter and cannot be sliced; here lies what it may take of everyone's time.
+_FUEL, _FUEL_PER_LETTER = 100_000_000, 2_000
 _MEMORY_BYTES = 192 << 20
 _UNDEFINED = object()
 _FIRST = [_UNDEFINED] * 129 + [None, True, False]
@@ -82,7 +83,7 @@ class Stripper:
 
     def _transform(self, source: str, *, mode: str, source_map: bool) -> dict[str, Any]:
         options = {"mode": mode, "module": True, "filename": "script.ts", "sourceMap": source_map}
-        self._store.set_fuel(_FUEL)
+        self._store.set_fuel(_FUEL + len(source) * _FUEL_PER_LETTER)
         try:
             place = self._call("__wbindgen_add_to_stack_pointer", -16)
             self._call("transformSync", place, self._add(source), self._add(options))

@@ -34,12 +34,12 @@ class Workshop:
         self._queued = 0
         self._waiting = waiting
         self._wait_s = wait_s
-        self._step_s = step_s
+        self.step_s = step_s
 
     @asynccontextmanager
     async def seat(self) -> AsyncIterator[Seat]:
         await self._wait_for_turn()
-        seat = self._idle.pop() if self._idle else Seat(self._step_s)
+        seat = self._idle.pop() if self._idle else Seat(self.step_s)
         self._taken.add(seat)
         try:
             yield seat
@@ -69,7 +69,7 @@ class Seat:
     """One process, started with the first step."""
 
     def __init__(self, step_s: float) -> None:
-        self._step_s = step_s
+        self.step_s = step_s
         self._pool: ProcessPoolExecutor | None = None
 
     async def run(self, work: Callable[[*Ts], T], *args: *Ts) -> T:
@@ -78,11 +78,11 @@ class Seat:
             spawn = multiprocessing.get_context("spawn")
             self._pool = ProcessPoolExecutor(1, mp_context=spawn, initializer=_begin)
         try:
-            async with asyncio.timeout(self._step_s):
+            async with asyncio.timeout(self.step_s):
                 return await asyncio.wrap_future(self._pool.submit(work, *args))
         except TimeoutError:
             self.close()
-            raise CompileFailed(f"It took more than {self._step_s:g} seconds and was given up.") from None
+            raise CompileFailed(f"It took more than {self.step_s:g} seconds and was given up.") from None
         except BrokenProcessPool:
             self.close()
             raise Unavailable("The process that compiles ended in the middle; try again.") from None

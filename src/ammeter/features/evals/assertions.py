@@ -132,7 +132,8 @@ def _within(wanted: Any, given: Any) -> bool:
         return True
     if isinstance(wanted, Mapping):
         return isinstance(given, Mapping) and all(
-            name in given and (_within(inner, given[name]) if isinstance(inner, Mapping) else _same(inner, given[name]))
+            name in given
+            and (_within(inner, given[name]) if isinstance(inner, Mapping) else _same(inner, given[name]))
             for name, inner in wanted.items()
         )
     return _same(wanted, given)

@@ -19,7 +19,8 @@ from ammeter.engines.jobs.port import Jobs
 from ammeter.features.evals import store
 from ammeter.features.evals.model import Run, Trigger
 from ammeter.features.evals.run_job import KIND, MAX_WORKERS
-from ammeter.features.orgs import audit, service as orgs
+from ammeter.features.orgs import audit
+from ammeter.features.orgs import service as orgs
 from ammeter.features.orgs.model import Actor, Role
 from ammeter.features.workflows import service as workflows
 from ammeter.features.workflows import store as workflow_store
@@ -189,5 +190,11 @@ def _check_baseline(tx: Tx, workflow: Workflow, run_id: str | None) -> None:
 
 
 def _same_key(workflow: Workflow, target: Target, baseline_run_id: str | None) -> str:
-    parts = (workflow.version.id, target.model_id, target.skill_mode, target.skill_version_id, baseline_run_id)
+    parts = (
+        workflow.version.id,
+        target.model_id,
+        target.skill_mode,
+        target.skill_version_id,
+        baseline_run_id,
+    )
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]

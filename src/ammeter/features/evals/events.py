@@ -92,9 +92,7 @@ class Judged:
     duration_ms: int
 
 
-Event = (
-    Resumed | Connected | TurnEnded | CallBegan | CallEnded | Faulted | LimitReached | TestEnded | Judged
-)
+Event = Resumed | Connected | TurnEnded | CallBegan | CallEnded | Faulted | LimitReached | TestEnded | Judged
 
 _KINDS: dict[str, type[Event]] = {
     "resumed": Resumed,

@@ -74,9 +74,9 @@ def judged_columns(verdict: Verdict, marks: Sequence[Mark], text: str) -> dict[s
         "verdict": {
             "verdict": verdict.outcome,
             "summary": text,
-            "criteriaPassed": sum(mark.mark == "pass" for mark in marks),
-            "criteriaFailed": sum(mark.mark == "fail" for mark in marks),
-            "criteriaNotApplicable": sum(mark.mark == "not_applicable" for mark in marks),
+            "criteria_passed": sum(mark.mark == "pass" for mark in marks),
+            "criteria_failed": sum(mark.mark == "fail" for mark in marks),
+            "criteria_not_applicable": sum(mark.mark == "not_applicable" for mark in marks),
         },
     }
 

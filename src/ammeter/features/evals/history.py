@@ -59,14 +59,14 @@ def get_trace(tx: Tx, actor: Actor, org_id: str, run_id: str) -> Trace:
     return Trace(run=run, spans=spans, calls=calls_of(spans))
 
 
-def get_evaluation(
-    tx: Tx, actor: Actor, org_id: str, run_id: str
-) -> tuple[Evaluation, Comparison | None]:
+def get_evaluation(tx: Tx, actor: Actor, org_id: str, run_id: str) -> tuple[Evaluation, Comparison | None]:
     """The newest judgement of an ended run, and how it compares with its baseline."""
     run = get_run(tx, actor, org_id, run_id)
     found = store.find_evaluation(tx, run.id)
     if found is None:
-        raise NotFound("evaluation", hint="The run has not ended yet; ask again once its status is not running.")
+        raise NotFound(
+            "evaluation", hint="The run has not ended yet; ask again once its status is not running."
+        )
     baseline = store.find_evaluation(tx, run.baseline_run_id) if run.baseline_run_id else None
     return found, compare(found, baseline) if baseline else None
 

@@ -49,7 +49,9 @@ async def judge_criterion(
         asked = await _question(model, criterion, request, spans, spent, window_chars)
         first = await _opinion(model, asked, spans, spent)
         if first is None:
-            return _undecided(criterion, "The judge gave no answer with evidence that stands in the trace, twice.")
+            return _undecided(
+                criterion, "The judge gave no answer with evidence that stands in the trace, twice."
+            )
         if first.mark != "fail":
             return _mark(criterion, first, (first.mark,))
         more = [await _opinion(model, asked, spans, spent) for _ in range(_EXTRA_VOTES)]

@@ -55,7 +55,9 @@ def read_evidence(value: Mapping[str, Any], spans: Sequence[Span]) -> tuple[Evid
     texts = {span.id: span.texts for span in spans}
     evidence = []
     for entry in given:
-        span_id, excerpt = (entry.get("spanId"), entry.get("excerpt")) if isinstance(entry, dict) else (None, None)
+        span_id, excerpt = (
+            (entry.get("spanId"), entry.get("excerpt")) if isinstance(entry, dict) else (None, None)
+        )
         if not isinstance(span_id, str) or not isinstance(excerpt, str) or not excerpt.strip():
             raise BadAnswer("Each piece of evidence needs a spanId and an excerpt.")
         span_id = span_id.strip().strip("[]")

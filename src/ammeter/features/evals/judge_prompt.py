@@ -62,7 +62,9 @@ def pieces_of(spans: Sequence[Span], *, most_chars: int = WINDOW_CHARS) -> list[
             continue
         room = max(1_000, most_chars - len(heading) - 100)
         overlap = min(400, room // 4)
-        parts = [body[start : start + room] for start in range(0, max(1, len(body) - overlap), room - overlap)]
+        parts = [
+            body[start : start + room] for start in range(0, max(1, len(body) - overlap), room - overlap)
+        ]
         for number, part in enumerate(parts, 1):
             whole = f" (part {number} of {len(parts)})" if len(parts) > 1 else ""
             pieces.append(Piece(span_id=span.id, text=f"{heading}{whole}\n{part}"))

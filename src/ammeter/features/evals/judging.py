@@ -62,7 +62,9 @@ def criteria_of(bench: Bench) -> list[Criterion]:
 def warnings_of(bench: Bench, tester: str) -> list[str]:
     asked_model = any(c.assertion is None for c in criteria_of(bench)) and bench.plan is None
     if bench.judge is not None and asked_model and same_vendor(bench.judge.id, tester):
-        return [f"Tester {tester} and judge {bench.judge.id} are of one vendor; judges favour their own kind."]
+        return [
+            f"Tester {tester} and judge {bench.judge.id} are of one vendor; judges favour their own kind."
+        ]
     return []
 
 

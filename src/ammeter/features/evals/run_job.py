@@ -17,7 +17,15 @@ from ammeter.engines.jobs.port import Handler, JobCancelled, JobRun
 from ammeter.engines.mcp_client.port import Connection, SourceFault
 from ammeter.engines.models.gateway import Models
 from ammeter.engines.models.port import Model, ModelFault
-from ammeter.engines.models.scripted import REPLAY, SCRIPTED, Plan, PlanError, ScriptedModel, parse_plan, replayed
+from ammeter.engines.models.scripted import (
+    REPLAY,
+    SCRIPTED,
+    Plan,
+    PlanError,
+    ScriptedModel,
+    parse_plan,
+    replayed,
+)
 from ammeter.features.evals import marks as marking
 from ammeter.features.evals import store
 from ammeter.features.evals.events import CallBegan, Connected, Judged, LimitReached, Resumed, Row, TestEnded
@@ -342,7 +350,9 @@ class _Performance:
         self._end_errored(marking.errored("cancelled"), "The run was cancelled.")
 
     def end_internal(self) -> None:
-        self._end_errored(marking.errored("internal"), "The run failed on our side; the server's log says why.")
+        self._end_errored(
+            marking.errored("internal"), "The run failed on our side; the server's log says why."
+        )
 
     def _end_errored(self, verdict: marking.Verdict, error: str) -> None:
         with self._lab.db.write() as tx:

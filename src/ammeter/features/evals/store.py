@@ -136,7 +136,12 @@ def read_events(tx: Tx, run_id: str) -> list[Row]:
 def append_events(tx: Tx, run_id: str, rows: Sequence[Row]) -> None:
     if rows:
         values = [
-            {"run_id": run_id, "seq": row.seq, "at": row.at, **dict(zip(("kind", "body"), to_row(row.event), strict=True))}
+            {
+                "run_id": run_id,
+                "seq": row.seq,
+                "at": row.at,
+                **dict(zip(("kind", "body"), to_row(row.event), strict=True)),
+            }
             for row in rows
         ]
         tx.execute(insert(run_events), values)
@@ -168,7 +173,12 @@ def find_evaluation(tx: Tx, run_id: str) -> Evaluation | None:
     marks = tuple(mark_of(mark) for mark in body.pop("marks"))
     warnings = tuple(body.pop("warnings"))
     return Evaluation(
-        run_id=run_id, number=row["number"], judged_at=row["judged_at"], marks=marks, warnings=warnings, **body
+        run_id=run_id,
+        number=row["number"],
+        judged_at=row["judged_at"],
+        marks=marks,
+        warnings=warnings,
+        **body,
     )
 
 

@@ -206,7 +206,13 @@ async def _carry_out(notebook: Notebook, setting: Setting, call: ToolCall) -> Br
         return Broken(classification=kind, message=fault.message, retryable=kind != "auth_error")
     text = result.raw_text or _other_content(result.content, result.structured)
     notebook.note(
-        _ended(call.id, _bounded(text), structured=_small(result.structured), is_error=result.is_error, began=began)
+        _ended(
+            call.id,
+            _bounded(text),
+            structured=_small(result.structured),
+            is_error=result.is_error,
+            began=began,
+        )
     )
     return None
 
@@ -295,5 +301,3 @@ def _small(structured: Any) -> Any:
 
 def _since(began: float) -> int:
     return round((time.monotonic() - began) * 1000)
-
-

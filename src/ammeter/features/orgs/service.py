@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ammeter.base.clock import month_of, now
-from ammeter.base.errors import Detail, NotFound, ValidationFailed
+from ammeter.base.clock import month_of, now, rfc3339
+from ammeter.base.errors import Detail, NotFound, QuotaExhausted, ValidationFailed
 from ammeter.base.ids import new_id
 from ammeter.base.pages import Page, PageRequest
 from ammeter.engines.db.database import Tx
@@ -82,6 +82,18 @@ def read_usage(tx: Tx, org: Organization) -> Usage:
     start, end = month_of(now())
     used = store.read_used_runs(tx, org.id, start)
     return Usage(period_start=start, period_end=end, included=org.included_runs, used=used)
+
+
+def spend_runs(tx: Tx, org_id: str, count: int) -> None:
+    """Count so many runs toward this month's; QuotaExhausted, and nothing counted, where they are not left."""
+    start, end = month_of(now())
+    included = get_org(tx, org_id).included_runs
+    if not store.add_used_runs(tx, org_id, start, count, most=included):
+        used = store.read_used_runs(tx, org_id, start)
+        raise QuotaExhausted(
+            f"{used} of the {included} included runs of this month are used, and {count} more would be needed;"
+            f" the next month begins at {rfc3339(end)}."
+        )
 
 
 def _check_included(included_runs: int | None) -> None:

@@ -14,6 +14,7 @@ from ammeter.base.clock import to_millis
 from ammeter.base.errors import Conflict
 from ammeter.base.pages import Page, PageRequest
 from ammeter.engines.db.database import Tx
+from ammeter.engines.db.dialects import merging_insert
 from ammeter.engines.db.paging import fetch_page
 from ammeter.engines.db.point_read import PointRead
 from ammeter.engines.db.tables import api_keys, audit_events, members, organizations, people, run_usage
@@ -63,6 +64,17 @@ def update_org(tx: Tx, org_id: str, changes: Mapping[str, Any]) -> None:
 def read_used_runs(tx: Tx, org_id: str, period_start: datetime) -> int:
     row = _USED_RUNS.find(tx, org_id=org_id, period_start=to_millis(period_start))
     return int(row[0]) if row else 0
+
+
+def add_used_runs(tx: Tx, org_id: str, period_start: datetime, count: int, *, most: int | None) -> bool:
+    """Whether there was room under `most`, and so they were added."""
+    t = run_usage.c
+    fresh = {"org_id": org_id, "period_start": period_start, "used_runs": 0}
+    tx.execute(merging_insert(tx, run_usage).values(fresh).on_conflict_do_nothing())
+    more = update(run_usage).where(t.org_id == org_id, t.period_start == period_start)
+    if most is not None:
+        more = more.where(t.used_runs + count <= most)
+    return tx.execute(more.values(used_runs=t.used_runs + count)).rowcount == 1
 
 
 def find_person_id(tx: Tx, email: str) -> str | None:

@@ -18,9 +18,7 @@ def _words(text: str) -> frozenset[str]:
 CATEGORIES: Mapping[str, frozenset[str]] = {
     "payments": _words("payment pay charge refund invoice checkout payout card subscription billing price"),
     "accounting": _words("ledger journal accounting expense bookkeeping tax bill vendor reconcile"),
-    "ecommerce": _words(
-        "cart product catalog order shop store inventory sku shipping fulfillment book"
-    ),
+    "ecommerce": _words("cart product catalog order shop store inventory sku shipping fulfillment book"),
     "crm": _words("contact lead deal opportunity account pipeline crm customer prospect"),
     "marketing": _words("campaign audience newsletter segment marketing ad ads seo promotion"),
     "customer-support": _words("ticket support helpdesk sla complaint macro agent escalation"),

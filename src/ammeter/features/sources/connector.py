@@ -15,14 +15,13 @@ from datetime import datetime, timedelta
 
 from ammeter.base.clock import now
 from ammeter.engines.db.database import Database, Tx
-from ammeter.engines.egress.auth import ClientCredentials, Tokens, injection, secret_values
+from ammeter.engines.egress.auth import ClientCredentials, Tokens, client_values, injection
 from ammeter.engines.egress.base_url import Url
 from ammeter.engines.egress.client import Egress
 from ammeter.engines.egress.guard import Guard
 from ammeter.engines.egress.port import Answer, EgressFault, Request
 from ammeter.engines.hosting.host import Hosting
 from ammeter.engines.hosting.port import HostingFault, Launch, NetworkPolicy, Package, Prepared
-from ammeter.engines.mcp_client.connect import connect
 from ammeter.engines.mcp_client.port import Connection, SourceFault, Target
 from ammeter.features.orgs import keys
 from ammeter.features.orgs.model import Actor, Role
@@ -41,6 +40,13 @@ _OURSELVES = Actor(kind="operator", name="ammeter", role=Role.owner, origin="wor
 class _OwnKey:
     token: str
     until: datetime
+
+
+def connect(target: Target, *, guard: Guard) -> AbstractAsyncContextManager[Connection]:
+    # Imported here: the SDK costs a start half a second and is needed only by those who connect.
+    from ammeter.engines.mcp_client.connect import connect as connect_now
+
+    return connect_now(target, guard=guard)
 
 
 class Connector:
@@ -72,12 +78,20 @@ class Connector:
                 made: AbstractAsyncContextManager[Connection] = self._process(source)
             else:
                 made = connect(await self._http_target(source, profile), guard=self._guard)
-        except MissingCredential as fault:
+        except (MissingCredential, EgressFault) as fault:
             raise SourceFault("auth", str(fault)) from None
-        except EgressFault as fault:
-            raise SourceFault("auth", fault.message) from None
         async with made as connection:
             yield connection
+
+    async def secrets_of(self, source: Source, profile: AuthProfile | None) -> frozenset[str]:
+        """Every value that goes to the source and must be seen nowhere else; SourceFault as `open` has it."""
+        try:
+            if source.is_hosted:
+                env = source.connection_config.get("env") or {}
+                return frozenset((await revealed(env, self._credentials(source.org_id)))[1])
+            return (await self._http_target(source, profile)).secrets
+        except (MissingCredential, EgressFault) as fault:
+            raise SourceFault("auth", str(fault)) from None
 
     async def close(self) -> None:
         await self._tokens.close()
@@ -87,10 +101,10 @@ class Connector:
     async def _http_target(self, source: Source, profile: AuthProfile | None) -> Target:
         credentials = self._credentials(source.org_id)
         credential = await credential_of(profile, credentials)
-        secrets = secret_values(credential)
+        secrets: frozenset[str] = frozenset()
         if isinstance(credential, ClientCredentials):
+            secrets = client_values(credential)
             credential = await self._tokens.token(credential)
-            secrets |= secret_values(credential)
         added = injection(credential)
         headers = dict([added.header] if added.header else [])
         target = await open_target(
@@ -101,7 +115,7 @@ class Connector:
         return target
 
     async def _with_own_key(self, source: Source, target: Target) -> Target:
-        """Our own endpoint asks for a key as it does of anybody: a short-lived one of the same organization."""
+        """Our own endpoint asks us for a key as it does anybody: a short-lived one of the organization."""
         slug = own_slug(base_url_of(source, self._public_url) or "", self._public_url)
 
         def mint() -> _OwnKey | None:
@@ -126,18 +140,24 @@ class Connector:
 
     @asynccontextmanager
     async def _process(self, source: Source) -> AsyncIterator[Connection]:
-        told = source.connection_config
-        env, secrets = await revealed(told.get("env") or {}, self._credentials(source.org_id))
-        launch = launch_of(source, env)
+        told = source.connection_config.get("env") or {}
         try:
+            env, secrets = await revealed(told, self._credentials(source.org_id))
+            launch = launch_of(source, env)
             async with self.hosting.prepared(launch) as prepared:
                 if source.target_kind == "cli":
                     yield CommandLine(prepared, frozenset(secrets))
                     return
-                async with connect(_stdio_target(prepared, frozenset(secrets)), guard=self._guard) as connection:
+                async with connect(
+                    _stdio_target(prepared, frozenset(secrets)), guard=self._guard
+                ) as connection:
                     yield connection
+        except MissingCredential as fault:
+            raise SourceFault("auth", str(fault)) from None
         except HostingFault as fault:
-            raise SourceFault("blocked" if fault.kind == "confinement" else "unreachable", fault.message) from None
+            raise SourceFault(
+                "blocked" if fault.kind == "confinement" else "unreachable", fault.message
+            ) from None
 
     async def _send_for_token(self, request: Request, url: Url) -> Answer:
         return await self._egress.send(request, base=url)
@@ -155,7 +175,8 @@ def launch_of(source: Source, env: dict[str, str]) -> Launch:
         env=env,
         files=dict(told.get("workingFiles") or {}),
         network=NetworkPolicy(
-            mode=source.network_policy.get("mode", "none"), allow=tuple(source.network_policy.get("allow", ()))
+            mode=source.network_policy.get("mode", "none"),
+            allow=tuple(source.network_policy.get("allow", ())),
         ),
     )
 

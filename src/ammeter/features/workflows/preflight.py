@@ -38,13 +38,17 @@ _JUDGE = re.compile(
     r"\b(?:mark|grade|score|rate|judge)\b[^.\n]{0,40}\b(?:as|with)\b[^.\n]{0,15}\bpass(?:ed|ing)?\b"
     r"[^.\n]{0,40}\b(?:regardless|no matter|always|in any case|whatever)\b"
 )
-_NEGATED = re.compile(r"(?i)\b(?:do not|don't|does not|must not|never|should not|cannot|without|refuse[sd]? to)\b")
+_NEGATED = re.compile(
+    r"(?i)\b(?:do not|don't|does not|must not|never|should not|cannot|without|refuse[sd]? to)\b"
+)
 _FENCED = re.compile(r"^ {0,3}```.*?^ {0,3}```[ \t]*$", re.MULTILINE | re.DOTALL)
 
 _SHOWN = 80
 
 
-def preflight(draft: Draft, model_problem: Callable[[str], str | None], *, models_named: bool) -> list[Detail]:
+def preflight(
+    draft: Draft, model_problem: Callable[[str], str | None], *, models_named: bool
+) -> list[Detail]:
     """Findings, each with its place. `models_named`: the person chose the models, they are no default."""
     return [
         *_credentials(draft),
@@ -64,7 +68,9 @@ def _texts(draft: Draft) -> Iterator[tuple[str, str]]:
 
 def _credentials(draft: Draft) -> Iterator[Detail]:
     for path, text in _texts(draft):
-        shape = next((s for s in SHAPES if any(a in text for a in s.anchors) and s.pattern.search(text)), None)
+        shape = next(
+            (s for s in SHAPES if any(a in text for a in s.anchors) and s.pattern.search(text)), None
+        )
         given = next(
             (found for found in _GIVEN_SECRET.finditer(text) if not _MENTIONED.match(found["value"])), None
         )
@@ -130,6 +136,9 @@ def _models(draft: Draft, problem: Callable[[str], str | None], *, named: bool) 
 def _policy(draft: Draft) -> Iterator[Detail]:
     tools = draft.tool_policy
     if tools.allow == () and draft.criteria and not tools.deny:
-        yield Detail(path="$.toolPolicy.allow", message="an empty list allows no tool at all; leave it out to allow all")
+        yield Detail(
+            path="$.toolPolicy.allow",
+            message="an empty list allows no tool at all; leave it out to allow all",
+        )
     if "*" in tools.deny:
         yield Detail(path="$.toolPolicy.deny", message="'*' denies every tool: no run could do anything")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,6 +15,8 @@ from ammeter.engines.jobs.timing import Timing, next_after
 from ammeter.features.orgs import audit
 from ammeter.features.orgs.model import Actor, Role
 from ammeter.features.sources import service as sources
+from ammeter.features.sources.model import Source
+from ammeter.features.sources.skills import get_skill_version
 from ammeter.features.workflows import store
 from ammeter.features.workflows.model import (
     MIN_SCHEDULE_MINUTES,
@@ -36,7 +38,9 @@ class PreflightRejected(AmmeterError):
 
     def __init__(self, findings: Sequence[Detail]) -> None:
         count = len(findings)
-        told = f"{count} {'thing speaks' if count == 1 else 'things speak'} against this workflow; see details."
+        told = (
+            f"{count} {'thing speaks' if count == 1 else 'things speak'} against this workflow; see details."
+        )
         super().__init__(told, details=findings)
 
 
@@ -133,13 +137,17 @@ def get_workflow(tx: Tx, actor: Actor, org_id: str, workflow_id: str) -> Workflo
 
 
 def list_workflows(
-    tx: Tx, actor: Actor, org_id: str, *, source_ids: Sequence[str] | None = None
-) -> list[Workflow]:
-    """Active ones of production sources that the actor may touch."""
-    allowed = actor.source_ids
-    if allowed is not None:
-        source_ids = [each for each in allowed if source_ids is None or each in source_ids]
-    return store.list_workflows(tx, org_id, source_ids=source_ids)
+    tx: Tx,
+    actor: Actor,
+    org_id: str,
+    *,
+    any_category: Collection[str] | None = None,
+    category: str | None = None,
+) -> list[tuple[Workflow, Source]]:
+    """Active ones, with their source: an active one of production that the actor may touch."""
+    found = sources.list_active_sources(tx, actor, org_id, any_category=any_category, category=category)
+    by_id = {source.id: source for source in found}
+    return [(each, by_id[each.source_id]) for each in store.list_workflows(tx, org_id, list(by_id))]
 
 
 def may_touch(actor: Actor, source_id: str) -> bool:
@@ -171,6 +179,7 @@ def _checked(tx: Tx, actor: Actor, org_id: str, draft: Draft, around: Surroundin
         if source.status != "active" or not may_touch(actor, source.id):
             raise NotFound("source")
         draft = replace(draft, source_id=source.id)
+        problems += _belonging_problems(tx, source, draft)
     except NotFound:
         problems.append(Detail(path="$.mcpServerId", message="there is no such MCP source"))
     problems += _schedule_problems(draft.schedule)
@@ -184,6 +193,19 @@ def _checked(tx: Tx, actor: Actor, org_id: str, draft: Draft, around: Surroundin
     if findings:
         raise PreflightRejected(findings)
     return draft
+
+
+def _belonging_problems(tx: Tx, source: Source, draft: Draft) -> Iterator[Detail]:
+    """What a draft names and the source does not have."""
+    if draft.auth_profile_id is not None and not sources.find_auth_profile(tx, source, draft.auth_profile_id):
+        yield Detail(path="$.defaultMcpAuthProfileId", message="the MCP source has no such auth profile")
+    for i, target in enumerate(draft.targets):
+        if target.skill_version_id is not None:
+            try:
+                get_skill_version(tx, source, target.skill_version_id)
+            except NotFound:
+                path = f"$.testerTargets[{i}].skillVersionId"
+                yield Detail(path=path, message="the MCP source has no such skill version")
 
 
 def _schedule_problems(schedule: WorkflowSchedule | None) -> list[Detail]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping
 from dataclasses import asdict
 from typing import Any
 
 from sqlalchemy import RowMapping, Select, insert, select, update
 
 from ammeter.engines.db.database import Tx
-from ammeter.engines.db.tables import sources, workflow_versions, workflows
+from ammeter.engines.db.tables import workflow_versions, workflows
 from ammeter.features.workflows.model import (
     Criterion,
     Limits,
@@ -54,23 +54,17 @@ def find_version(tx: Tx, version_id: str) -> Version | None:
     return _version(row) if row else None
 
 
-def list_workflows(
-    tx: Tx, org_id: str, *, source_ids: Sequence[str] | None = None, environment: str = "production"
-) -> list[Workflow]:
-    """Active ones of active sources in an environment, oldest first."""
+def list_workflows(tx: Tx, org_id: str, source_ids: Collection[str]) -> list[Workflow]:
+    """Active ones of these sources, oldest first."""
     query = (
         _workflows()
-        .join(sources, sources.c.id == workflows.c.source_id)
         .where(
             workflows.c.org_id == org_id,
             workflows.c.status == "active",
-            sources.c.status == "active",
-            sources.c.environment == environment,
+            workflows.c.source_id.in_(source_ids),
         )
         .order_by(workflows.c.id)
     )
-    if source_ids is not None:
-        query = query.where(workflows.c.source_id.in_(source_ids))
     return [_workflow(row) for row in tx.execute(query).mappings()]
 
 
