@@ -72,7 +72,7 @@ class Program:
         self.runs.append(Measured(told=told, whole_cpu_s=cpu_s, peak_mb=used.ru_maxrss / 1024))
 
     def middle(self, key: str) -> float:
-        return median(run.told[key] for run in self.runs)
+        return median(float(run.told[key]) for run in self.runs)
 
 
 def programs(*, with_upload: bool) -> list[Program]:

@@ -21,7 +21,7 @@ import signal
 import time
 import traceback
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -161,13 +161,9 @@ def report(outcomes: Sequence[Outcome]) -> None:
     counted = Counter((f.level, f.code) for o in read for f in o.findings)
     within = Counter(pair for o in read for pair in {(f.level, f.code) for f in o.findings})
     print(f"\n{'findings':34}{'times':>9}{'files':>9}")
-    for level in ("error", "warning", "info"):
-        for (_, code), times in _of(level, counted):
-            print(f"{level:8} {code:25}{times:9,}{within[(level, code)]:9,}")
-
-
-def _of(level: str, counted: Counter[tuple[str, str]]) -> Iterable[tuple[tuple[str, str], int]]:
-    return [(pair, times) for pair, times in counted.most_common() if pair[0] == level]
+    order = ("error", "warning", "info")
+    for (level, code), times in sorted(counted.items(), key=lambda row: (order.index(row[0][0]), -row[1])):
+        print(f"{level:8} {code:25}{times:9,}{within[(level, code)]:9,}")
 
 
 def main() -> None:

@@ -5,7 +5,7 @@ against others' (some of which really can answer them, so that all found is no g
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from ammeter.engines.compiler.model import Card
 from ammeter.engines.search.floor import FLOOR, relevance, without_values
@@ -18,7 +18,9 @@ CERTAIN = 9.0
 
 
 def report_floor(
-    cards: dict[str, list[Card]], queries: Sequence[tuple[str, str, str]], split_of: Callable[[str], str]
+    cards: Mapping[str, Sequence[Card]],
+    queries: Sequence[tuple[str, str, str]],
+    split_of: Callable[[str], str],
 ) -> None:
     """Queries are (description, kind, text)."""
     indexes = {spec: SearchIndex.load(build_index(own)) for spec, own in cards.items()}

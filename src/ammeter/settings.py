@@ -43,6 +43,12 @@ _SWITCH: dict[str, tuple[str, ...]] = {
     **dict.fromkeys(("0", "false", "no", "off"), ()),
 }
 
+# What package installers read from the environment; an installer runs no code of the packages.
+_TOOL_VARIABLE = re.compile(
+    r"(?i)PATH|HOME|LANG|LC_\w+|TMPDIR|(HTTPS?|ALL|NO)_PROXY|NPM_CONFIG_\w+|NODE_EXTRA_CA_CERTS|PIP_\w+"
+    r"|UV_\w+|SSL_CERT_(FILE|DIR)|REQUESTS_CA_BUNDLE"
+)
+
 WordList = Annotated[tuple[str, ...], NoDecode]
 
 
@@ -181,12 +187,17 @@ class Settings(BaseSettings):
         description="`require`: scripts are run only behind a seccomp filter and resource limits, or not at"
         " all; `best-effort`: behind every wall that the system has.",
     )
+    hosting: Literal["require", "best-effort", "off"] = Field(
+        "require",
+        description="Sources that run as a process here. `require`: only behind walls over files, network and"
+        " system calls; `best-effort`: behind those that the system has; `off`: not at all.",
+    )
     openai_api_key: SecretStr = Field(SecretStr(""), description="Key for models `openai/…`.")
     anthropic_api_key: SecretStr = Field(SecretStr(""), description="Key for models `anthropic/…`.")
     google_api_key: SecretStr = Field(SecretStr(""), description="Key for models `google/…`.")
     models: str = Field(
         "",
-        description="Further endpoints that speak OpenAI's chat completions, as a JSON object by provider name;"
+        description="Further endpoints that speak OpenAI's chat completions, a JSON object by provider name;"
         " see [evals](evals.md#models).",
     )
     default_model: str = Field(
@@ -286,6 +297,11 @@ class Settings(BaseSettings):
     def secret_environment(self) -> dict[str, str]:
         """The variables that references may name, with their values."""
         return {name: os.environ[name] for name in self.secret_env_names if name in os.environ}
+
+    @property
+    def tool_environment(self) -> dict[str, str]:
+        """What npm and pip are told of the environment: where programs and registries are."""
+        return {name: value for name, value in os.environ.items() if _TOOL_VARIABLE.fullmatch(name)}
 
     @property
     def cache(self) -> Path:

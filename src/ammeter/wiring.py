@@ -17,6 +17,7 @@ from ammeter.engines.db.database import Database
 from ammeter.engines.db.migrate import migrate
 from ammeter.engines.egress.client import Egress
 from ammeter.engines.egress.guard import Guard
+from ammeter.engines.hosting.host import Hosting
 from ammeter.engines.jobs.choose import make_jobs
 from ammeter.engines.jobs.port import Handler, Jobs
 from ammeter.engines.models.endpoints import VENDORS, Endpoint, Reachable
@@ -29,8 +30,12 @@ from ammeter.features.evals import rejudge_job, run_job, scheduled_job, sweep_jo
 from ammeter.features.evals.run_job import Laboratory
 from ammeter.features.gateway.live import LiveBundles
 from ammeter.features.orgs.keys import LastUsed
+from ammeter.features.secrets.references import OrgCredentials
 from ammeter.features.secrets.sealing import open_key_ring
 from ammeter.features.secrets.service import Secrets
+from ammeter.features.sources import discovery_job, provisioning_job
+from ammeter.features.sources.connector import Connector
+from ammeter.features.sources.targets import Place
 from ammeter.features.telemetry.recorder import Recorder
 from ammeter.features.telemetry.sessions import KEY_PURPOSE, SessionKeeper
 from ammeter.features.upkeep import check_job, housekeeping_job
@@ -55,6 +60,8 @@ class House:
     builder: Builder
     recent_use: RecentUse
     egress: Egress
+    place: Place
+    connector: Connector
     live: LiveBundles
     recorder: Recorder
     sessions: SessionKeeper
@@ -67,6 +74,7 @@ class House:
         self.builder.close()
         await self.sandbox.stop()
         await self.egress.close()
+        await self.connector.close()
         await self.recorder.stop()
 
     def close(self) -> None:
@@ -89,6 +97,15 @@ def open_house(settings: Settings) -> House:
         raise
     jobs = make_jobs(db)
     sandbox = LazySandbox(settings.cache / "sandbox", hardening=settings.sandbox_hardening)
+    connector = _open_connector(settings, db, secrets)
+    models = Models(_reachable_models(settings))
+    lab = Laboratory(
+        db=db,
+        models=models,
+        judge_model=settings.judge_model,
+        open=connector.open,
+        secrets_of=connector.secrets_of,
+    )
     return House(
         settings=settings,
         db=db,
@@ -97,6 +114,8 @@ def open_house(settings: Settings) -> House:
         handlers={
             housekeeping_job.KIND: housekeeping_job.housekeeping_job(db, jobs),
             check_job.KIND: check_job.check_job(db),
+            discovery_job.KIND: discovery_job.discovery_job(db, connector),
+            provisioning_job.KIND: provisioning_job.provisioning_job(db, connector.hosting),
             run_job.KIND: run_job.run_job(lab),
             rejudge_job.KIND: rejudge_job.rejudge_job(lab),
             SCHEDULED_KIND: scheduled_job.scheduled_job(db, jobs),
@@ -109,6 +128,8 @@ def open_house(settings: Settings) -> House:
         sandbox=sandbox,
         builder=Builder(sandbox.open, at_once=settings.compile_concurrency, waiting=settings.compile_queue),
         recent_use=unknown_use,
+        place=Place(public_url=settings.public_url, guard=Guard(_private_networks(settings))),
+        connector=connector,
         egress=Egress(Guard(_private_networks(settings))),
         recorder=Recorder(db),
         sessions=SessionKeeper(db, lambda: secrets.derived_keys(KEY_PURPOSE)),
@@ -123,27 +144,27 @@ def open_house(settings: Settings) -> House:
     )
 
 
+def _open_connector(settings: Settings, db: Database, secrets: Secrets) -> Connector:
+    networks = _private_networks(settings)
+    environment = settings.secret_environment
+    return Connector(
+        db,
+        guard=lambda: Guard(networks),
+        public_url=settings.public_url,
+        credentials=lambda org_id: OrgCredentials(db, secrets, org_id, environment, whose="The source"),
+        hosting=Hosting(
+            settings.cache / "hosting",
+            tool_environment=settings.tool_environment,
+            confinement=settings.hosting,
+            guard=lambda: Guard(networks),
+        ),
+    )
+
+
 def _private_networks(settings: Settings) -> tuple[str, ...]:
     # The demo's API is this server's own.
     demo = ("127.0.0.0/8", "::1/128") if settings.demo else ()
     return (*settings.allow_private_networks, *demo)
-
-
-def _laboratory(settings: Settings, db: Database, models: Models) -> Laboratory:
-    from ammeter.engines.mcp_client.connect import connect
-    from ammeter.engines.mcp_client.port import Target
-    from ammeter.features.sources.targets import base_url_of
-
-    def open_source(source, profile):  # type: ignore[no-untyped-def]
-        url = base_url_of(source, settings.public_url) or ""
-        return connect(Target(transport="streamable_http", url=url), guard=Guard(_private_networks(settings)))
-
-    async def secrets_of(source, profile):  # type: ignore[no-untyped-def]
-        return frozenset()
-
-    return Laboratory(
-        db=db, models=models, judge_model=settings.judge_model, open=open_source, secrets_of=secrets_of
-    )
 
 
 def _reachable_models(settings: Settings) -> Reachable:

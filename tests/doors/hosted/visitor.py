@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 from dataclasses import dataclass, replace
 from typing import Any
@@ -72,7 +73,7 @@ class Visitor:
         """The result of a tool call that the protocol has nothing against."""
         answer = self.ask("tools/call", {"name": name, "arguments": arguments}, query, **headers)
         assert answer.status_code == 200, answer.text
-        return answer.json()["result"]
+        return message_of(answer)["result"]
 
     def run(self, code: str, query: str = "", **headers: str) -> Any:
         """What a script is answered with."""
@@ -95,6 +96,13 @@ class Visitor:
                 return rows[-count:]
             assert time.monotonic() < deadline, f"{len(rows)} of {count} events were stored"
             time.sleep(0.05)
+
+
+def message_of(answer: Any) -> Any:
+    """The message of an answer, the last one where it came as a stream."""
+    if answer.headers["content-type"].startswith("text/event-stream"):
+        return json.loads(answer.text.rpartition("data: ")[2])
+    return answer.json()
 
 
 def serve(house: House, client: TestClient, upstream: Upstream, **manifest: Any) -> Visitor:

@@ -35,6 +35,12 @@ def test_a_card_holds_what_an_agent_reads_and_what_the_search_reads() -> None:
     assert card.example == 'return await client.things.create({ name: "name" });'
 
 
+def test_a_key_in_a_header_is_no_word_to_find_an_operation_by() -> None:
+    headers = [{"name": name, "in": "header", "schema": {}} for name in ("X-Api-Key", "X-Trace")]
+    card = make_cards(whole({"parameters": [*headers, query("x-api-key")]}), "client")[0]
+    assert [name for name, _ in card.parameter_texts] == ["x-api-key", "X-Trace"]
+
+
 def test_markup_of_any_size_is_read_once() -> None:
     start = time.process_time()
     for text in ("<" * 500_000, "[" * 500_000, "[a](" * 200_000, "http://" * 100_000, "`" * 500_000):

@@ -120,3 +120,21 @@ def test_keys_and_literals_mean_themselves() -> None:
     assert literal({"a": [1, None, True], "b c": {}}) == '{ a: [1, null, true], "b c": {} }'
     assert literal("\ud800\u202e") == '"\\ud800\\u202e"'
     assert literal(float("inf")) == "null"
+
+
+def test_only_words_that_typescript_keeps_for_itself_are_written_otherwise() -> None:
+    api = whole(
+        json_answer({"oneOf": [{"$ref": f"#/components/schemas/{name}"} for name in ("b", "global")]}),
+        schemas={name: {"type": "object", "properties": {"x": {}}} for name in ("b", "global")},
+    )
+    text = declarations(api, "client")
+    assert "type b = " in text
+    assert "type global_ = " in text
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [("a | b", '"a | b"[]'), ('"x" | [', '"\\"x\\" | ["[]'), ("\\", '"\\\\"[]')],
+)
+def test_an_operator_inside_a_text_is_none(value: str, written: str) -> None:
+    assert argument({"type": "array", "items": {"const": value}}) == written

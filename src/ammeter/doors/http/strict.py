@@ -46,6 +46,12 @@ class Record(BaseModel):
     model_config = ConfigDict(alias_generator=to_camel, validate_by_name=True, frozen=True)
 
 
+class SnakeRecord(BaseModel):
+    """Base of every snake_case answer: MCP sources and insights."""
+
+    model_config = ConfigDict(frozen=True)
+
+
 class StrictRoute(APIRoute):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         # A body without a content type is taken for JSON: we read it before FastAPI does.

@@ -7,7 +7,8 @@ from starlette.responses import JSONResponse, Response
 
 from ammeter.doors.http.app import Door
 from ammeter.doors.http.edge import notes_of
-from ammeter.doors.rest import keys, members, org
+from ammeter.doors.rest import keys, members, org, skills
+from ammeter.doors.rest.mcp_servers import mcp_servers_router
 from ammeter.doors.rest.openapi import describe
 from ammeter.doors.rest.runs import runs_router
 from ammeter.doors.rest.secrets import secrets_router
@@ -23,6 +24,8 @@ def rest_app(house: House) -> Door:
         keys.router,
         members.router,
         secrets_router(house.secrets),
+        mcp_servers_router(house),
+        skills.router,
         workflows_router(house),
         runs_router(house),
     )

@@ -149,12 +149,12 @@ class RetryPolicyIn(Body):
     backoff_seconds: Annotated[float, Field(ge=0, le=600, allow_inf_nan=False)] = (
         RetryPolicy().backoff_seconds
     )
-    retry_on: Annotated[list[RetryOn], Field(max_length=2)] = list(RetryPolicy().retry_on)
+    retry_on: Annotated[list[RetryOn], Field(max_length=2)] = Field(default=list(RetryPolicy().retry_on))
 
 
 class ToolPolicyIn(Body):
     allow: Annotated[list[Glob] | None, Field(max_length=200)] = None
-    deny: Annotated[list[Glob], Field(max_length=200)] = []
+    deny: Annotated[list[Glob], Field(max_length=200)] = Field(default=[])
     read_only: bool = False
 
 
@@ -176,12 +176,12 @@ class _Fields(Body):
     tester_model_id: ModelId | None = None
     tester_model_ids: ModelIds | None = None
     tester_targets: Targets | None = None
-    criteria: Criteria = []
+    criteria: Criteria = Field(default=[])
     schedule: Annotated[ScheduleIn | None, Field(description="null: only by hand.")] = None
     limits: LimitsIn = LimitsIn()
     retry_policy: RetryPolicyIn = RetryPolicyIn()
     tool_policy: ToolPolicyIn = ToolPolicyIn()
-    metadata: Metadata = {}
+    metadata: Metadata = Field(default={})
 
 
 class CreateWorkflow(_Fields):

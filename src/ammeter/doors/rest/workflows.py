@@ -241,11 +241,13 @@ def workflows_router(house: House) -> APIRouter:
         responses=errors("role", "id", "body", "conflict", "quota"),
     )
     async def dispatch_workflow(
-        call: CurrentCall, id: str, body: DispatchBody | None = None
+        call: CurrentCall,
+        id: str,  # noqa: A002
+        body: DispatchBody | None = None,
     ) -> DispatchRecord:
         policy = house.runs_policy
-        told = f"More than {policy.burst} dispatches at once, or {policy.per_second:g} a second, in one organization."
-        await call.spend(policy, told)
+        rate = f"{policy.burst} dispatches at once, or {policy.per_second:g} a second"
+        await call.spend(policy, f"More than {rate}, in one organization.")
         return await call.write(start, id, body or DispatchBody())
 
     @router.get(

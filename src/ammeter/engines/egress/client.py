@@ -60,6 +60,7 @@ class Egress:
         self._user_agent = user_agent
         self._session: aiohttp.ClientSession | None = None
         self._opening = asyncio.Lock()
+        self._tls: ssl.SSLContext | None = None
         self._tokens = Tokens(self._send_for_token)
 
     async def send(
@@ -87,7 +88,8 @@ class Egress:
 
     async def close(self) -> None:
         await self._tokens.close()
-        session, self._session, self._opening = self._session, None, asyncio.Lock()
+        session, self._session = self._session, None
+        self._opening, self._tls = asyncio.Lock(), None
         if session is not None:
             await session.close()
         self._guard.close()
@@ -178,7 +180,7 @@ class Egress:
         session = await self._opened()
         import aiohttp
 
-        facts.status, facts.sent = None, False
+        facts.status = None
         try:
             # An address in place of a name never reaches the resolver.
             self._guard.check_literal(url.host)
@@ -233,9 +235,10 @@ class Egress:
             headers=headers,
             data=body,
             allow_redirects=False,
+            ssl=await self._trust(url),
             trace_request_ctx=facts,
         ) as response:
-            facts.status = response.status
+            facts.status, facts.unanswered = response.status, False
             raw = await self._read(response, facts)
             kept = _kept(response.headers)
         return Answer(status=response.status, headers=kept, body=await self._unpacked(raw, response.headers))
@@ -268,11 +271,18 @@ class Egress:
         if self._session is None:
             async with self._opening:
                 if self._session is None:
-                    # In a thread: importing the client and reading certificates takes a while.
+                    # In a thread: importing the client takes a while.
                     sessions = await asyncio.to_thread(import_module, "ammeter.engines.egress.session")
-                    tls = await asyncio.to_thread(ssl.create_default_context)
-                    self._session = sessions.open_session(self._guard, self.limits, tls)
+                    self._session = sessions.open_session(self._guard, self.limits)
         return self._session
+
+    async def _trust(self, url: Url) -> ssl.SSLContext | bool:
+        if url.scheme != "https":
+            return True
+        if self._tls is None:
+            # In a thread: reading the system's certificates takes a while.
+            self._tls = await asyncio.to_thread(ssl.create_default_context)
+        return self._tls
 
 
 def _redirect(request: Request, status: int) -> Request:

@@ -39,8 +39,8 @@ class Facts:
     """One trip as it goes, true at any moment: whoever is cut off in the middle reads it here."""
 
     status: int | None = None
-    sent: bool = False
-    """Whether the API may have seen the request that is under way."""
+    unanswered: bool = False
+    """Whether a request has left of which nothing was heard again: the API may have carried it out."""
     retries: int = 0
     request_bytes: int = 0
     response_bytes: int = 0

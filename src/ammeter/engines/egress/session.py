@@ -7,7 +7,6 @@ connect to, so that no second resolution and no address in place of a name gets 
 from __future__ import annotations
 
 import socket
-import ssl
 from types import SimpleNamespace
 from typing import Any
 
@@ -21,7 +20,7 @@ from ammeter.engines.egress.port import Limits
 _NAMES_KEPT_S = 10
 
 
-def open_session(guard: Guard, limits: Limits, tls: ssl.SSLContext) -> aiohttp.ClientSession:
+def open_session(guard: Guard, limits: Limits) -> aiohttp.ClientSession:
     def checked_socket(info: Any) -> socket.socket:
         family, kind, protocol, _, address = info
         guard.check(address[0], address[0])
@@ -30,7 +29,6 @@ def open_session(guard: Guard, limits: Limits, tls: ssl.SSLContext) -> aiohttp.C
         return made
 
     connector = aiohttp.TCPConnector(
-        ssl=tls,
         resolver=_Resolver(guard),
         socket_factory=checked_socket,
         ttl_dns_cache=_NAMES_KEPT_S,
@@ -46,18 +44,18 @@ def open_session(guard: Guard, limits: Limits, tls: ssl.SSLContext) -> aiohttp.C
         raise_for_status=False,
         skip_auto_headers=("User-Agent", "Accept", "Accept-Encoding", "Content-Type"),
         timeout=aiohttp.ClientTimeout(total=None, sock_connect=limits.connect_s),
-        trace_configs=[_sent_trace()],
+        trace_configs=[_leaving_trace()],
     )
     # It repeats some requests by itself and tells nobody; what is repeated here is decided in one place.
     session._retry_connection = False
     return session
 
 
-def _sent_trace() -> aiohttp.TraceConfig:
-    """Tells the facts of a trip when its request has begun to leave."""
+def _leaving_trace() -> aiohttp.TraceConfig:
+    """Tells the facts of a trip when its request begins to leave."""
 
     async def left(_session: aiohttp.ClientSession, context: SimpleNamespace, _params: Any) -> None:
-        context.trace_request_ctx.sent = True
+        context.trace_request_ctx.unanswered = True
 
     trace = aiohttp.TraceConfig()
     trace.on_request_headers_sent.append(left)

@@ -61,12 +61,12 @@ class Hosting:
                 "This server runs no processes of sources; its operator can change AMMETER_HOSTING.",
             )
         missing = missing_walls()
-        if missing and self._confinement == "required":
+        if missing and self._confinement == "require":
             raise HostingFault(
                 "confinement",
                 f"This server cannot confine processes: it has no {' and no '.join(missing)}. It takes"
                 " Linux 5.13 or newer, on x86_64 or aarch64; an operator who trusts every source can set"
-                " AMMETER_HOSTING to best_effort.",
+                " AMMETER_HOSTING to best-effort.",
             )
 
     async def install(self, package: Package) -> Installed:
@@ -124,7 +124,7 @@ class Hosting:
             "uid": _own_uid(needed),
             "proxy": way_out,
             "port": _PORT,
-            "required": self._confinement == "required",
+            "required": self._confinement == "require",
         }
 
 

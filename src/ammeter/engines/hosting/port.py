@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 Registry = Literal["npm", "pypi"]
-Confinement = Literal["required", "best_effort", "off"]
-"""required: nothing runs where the walls cannot stand · best_effort: with those that can · off: nothing"""
+Confinement = Literal["require", "best-effort", "off"]
+"""require: nothing runs where the walls cannot stand · best-effort: with those that can · off: nothing"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

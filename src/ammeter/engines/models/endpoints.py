@@ -52,8 +52,8 @@ class Reachable:
             if self.vendor_keys.get(provider):
                 return None
             return (
-                f"this server has no key for {provider}; its operator sets AMMETER_{provider.upper()}_API_KEY,"
-                f" or use {SCRIPTED}, which needs none"
+                f"this server has no key for {provider}; its operator can set"
+                f" AMMETER_{provider.upper()}_API_KEY, or use {SCRIPTED}, which needs none"
             )
         providers = [*VENDORS, "builtin", *self.endpoints]
         return f"there is no provider {provider!r}.{did_you_mean(provider, providers)}"

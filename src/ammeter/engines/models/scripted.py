@@ -1,4 +1,4 @@
-"""`builtin/scripted` and `builtin/replay`: models that need no model. A plan of tool calls in, one call a turn.
+"""`builtin/scripted` and `builtin/replay`: models that need no model. A plan of calls in, one call a turn.
 
 Which step comes next is read off the conversation, so a run that was cut off goes on where it was. The
 plan stops at the first step that does not go as written, and its last words say which and why.
@@ -51,7 +51,8 @@ def parse_plan(prompt: str) -> Plan:
     blocks = [body for word, body in _FENCE.findall(prompt) if word.lower() in ("yaml", "yml", "json")]
     if len(blocks) != 1:
         raise PlanError(
-            f"builtin/scripted needs one fenced ```yaml or ```json block with its steps; there are {len(blocks)}."
+            "builtin/scripted needs one fenced ```yaml or ```json block with its steps;"
+            f" there are {len(blocks)}."
         )
     try:
         value = yaml.safe_load(blocks[0])
@@ -182,7 +183,7 @@ def saved_results(plan: Plan, answers: Sequence[ToolAnswer]) -> dict[str, Any]:
 
 
 def result_value(answer: ToolAnswer) -> Any:
-    """What a result is, for those who look into it: its structured content, else JSON in its text, else the text."""
+    """What a result is, for those who look into it: structured content, else JSON in its text, else text."""
     if answer.structured is not None:
         return answer.structured
     try:

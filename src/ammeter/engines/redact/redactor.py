@@ -24,8 +24,9 @@ _BETWEEN = "\n\x1f\n"
 
 
 class Redactor:
-    def __init__(self, known: Iterable[str] = ()) -> None:
-        self._known = KnownValues(known)
+    def __init__(self, known: Iterable[str] | KnownValues = ()) -> None:
+        """`known`: values, or what was made of them for another redactor."""
+        self._known = known if isinstance(known, KnownValues) else KnownValues(known)
         self.stripped = 0
 
     @property

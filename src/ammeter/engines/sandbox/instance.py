@@ -100,6 +100,10 @@ class Instance:
     def memory_bytes(self) -> int:
         return int(ffi._wasmtime_memory_data_size(self._context, self._memory))
 
+    @property
+    def is_nearly_full(self) -> bool:
+        return self.memory_bytes > self._limit_bytes // 2
+
     def fuel_left(self) -> int:
         left = ctypes.c_uint64()
         ffi._wasmtime_context_get_fuel(self._context, ctypes.byref(left))
@@ -160,7 +164,7 @@ class Instance:
             return Stopped("cpu", told)
         if "stack" in told:
             return Stopped("stack", told)
-        if self.memory_bytes > self._limit_bytes * 3 // 4:
+        if self.is_nearly_full:
             return Stopped("memory", told)
         return Stopped("trap", told)
 

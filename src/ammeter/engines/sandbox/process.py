@@ -138,8 +138,9 @@ class Link(asyncio.Protocol):
         if run is None:
             return
         if kind == ToPool.SAID:
-            cpu_us, taken, reading = wire.SAID.unpack_from(payload)
-            run.said(cpu_us, taken, payload[wire.SAID.size :], reading=reading)
+            cpu_us, taken, flags = wire.SAID.unpack_from(payload)
+            content = payload[wire.SAID.size :]
+            run.said(cpu_us, taken, content, reading=flags & ~wire.FULL, is_full=bool(flags & wire.FULL))
         elif kind == ToPool.STOPPED:
             told = json.loads(payload)
             run.stopped(told["reason"], told["detail"], told["cpu_us"])

@@ -77,6 +77,7 @@ class Run:
         self._sent = 0
         self._source_map: str | None = None
         self._reading: int | None = None
+        self._is_full = False
         self._rejected: list[tuple[str, str, str]] = []
         self.outcome: asyncio.Future[Outcome] = self._loop.create_future()
         self._deadline = self._loop.call_later(
@@ -119,11 +120,13 @@ class Run:
     def crashed(self, reason: str) -> None:
         self._end(Crashed(reason=reason, **self._so_far()))
 
-    def said(self, cpu_us: int, taken: int, content: bytes, *, reading: int = 0) -> None:
+    def said(
+        self, cpu_us: int, taken: int, content: bytes, *, reading: int = 0, is_full: bool = False
+    ) -> None:
         """One step's messages, in order; `taken` of our deliveries went into the steps so far."""
         if self.outcome.done():
             return
-        self._cpu_us, self._reading = cpu_us, reading
+        self._cpu_us, self._reading, self._is_full = cpu_us, reading, is_full
         if b"\\u" in content:
             content = _LONE_SURROGATE.sub(rb"\1\\ufffd", content)
         try:
@@ -227,7 +230,9 @@ class Run:
             self._end(Value(json=value, **self._so_far()))
 
     def _fail(self, name: str, message: str, stack: str) -> None:
-        if name == "InternalError" and message == _OUT_OF_MEMORY:
+        # With no memory left for an error the engine throws null.
+        is_null = self._is_full and (name, message) == ("Thrown", "null")
+        if is_null or (name == "InternalError" and message == _OUT_OF_MEMORY):
             self._end(MemoryExceeded(**self._so_far()))
             return
         lines = self._lines(self._source_map)

@@ -16,7 +16,8 @@ RUN = struct.Struct("<IQII")
 """Before a script's text: image, memory bytes, CPU milliseconds, bytes of one answer."""
 SAID = struct.Struct("<IIB")
 """Before what the guest said: CPU microseconds so far, how many deliveries it has taken in, and which
-reading of the script it runs."""
+reading of the script it runs, with FULL where most of its memory is used."""
+FULL = 0x80
 MAX_FRAME_BYTES = 96 << 20
 
 

@@ -258,7 +258,8 @@ class Worker:
             return
         running.cpu_us += (time.thread_time_ns() - began) // 1000
         if said is not None:
-            so_far = wire.SAID.pack(min(running.cpu_us, 0xFFFFFFFF), running.taken, running.reading)
+            flags = running.reading | (wire.FULL if running.instance.is_nearly_full else 0)
+            so_far = wire.SAID.pack(min(running.cpu_us, 0xFFFFFFFF), running.taken, flags)
             self._send(number, ToPool.SAID, so_far + said)
             self._deliver(number, running)
         elif running.cpu_us > running.cpu_limit_us:

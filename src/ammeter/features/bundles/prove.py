@@ -97,7 +97,7 @@ class _Proof:
 
     async def _run(self, code: str, examples: int) -> tuple[Outcome, Mock]:
         # Of time on the clock there is plenty: how much a script takes of it is the server's affair.
-        limits = Limits(wall_ms=60_000, cpu_ms=2_000 + 200 * examples, calls=_CALLS * _TOGETHER)
+        limits = Limits(wall_ms=60_000, cpu_ms=1_000 + 100 * examples, calls=_CALLS * _TOGETHER)
         bundle = self._bundle
         script = Script(code=code, sdk=bundle.sdk_js, client_name=bundle.client_name, limits=limits)
         failed = 0

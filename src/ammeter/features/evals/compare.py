@@ -1,4 +1,4 @@
-"""Two evaluations of one workflow: what changed from the baseline; pure. Criteria are matched by id, else by text."""
+"""Two evaluations of a workflow: what changed since the baseline; pure. Criteria match by id, else text."""
 
 from __future__ import annotations
 

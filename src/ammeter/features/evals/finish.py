@@ -1,4 +1,4 @@
-"""The end of a run: the story and its marks in, the evaluation and the run's last state out, in one transaction."""
+"""The end of a run: its story and marks in, its evaluation and last state out, in one transaction."""
 
 from __future__ import annotations
 

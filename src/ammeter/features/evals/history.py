@@ -1,4 +1,4 @@
-"""Runs as people look them up: one, many, their traces and evaluations; and how reliably a workflow passes."""
+"""Runs as people look them up: one, many, their traces and evaluations; how reliably a workflow passes."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def get_evaluation(tx: Tx, actor: Actor, org_id: str, run_id: str) -> tuple[Eval
 
 
 def statistics(tx: Tx, org_id: str, workflow_id: str) -> list[Statistics]:
-    """Per target, over its newest ended runs; those that never got to be judged tell nothing and do not count."""
+    """Per target, over its newest ended runs; those that were never judged tell nothing and do not count."""
     by_model: dict[str, list[Run]] = defaultdict(list)
     for run in store.list_ended(tx, workflow_id, org_id=org_id, limit=_LOOKED_AT):
         if run.outcome != "Errored":

@@ -1,4 +1,4 @@
-"""Which tools a tester may call: a policy, a tool and what the server says of it in, a refusal or None out."""
+"""Which tools a tester may call: a policy, a tool and what its server says of it in, a refusal out."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Carries a run out: connect, test, judge, finish. What it needs to go on it reads from the run's events, so a
-run whose worker died goes on with another; what was under way then is interrupted and never repeated.
+"""Carries a run out: connect, test, judge, finish. What it needs to go on it reads from the run's events, so
+a run whose worker died goes on with another; what was under way then is interrupted and never repeated.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from ammeter.features.evals.finish import finish, verdict_of
 from ammeter.features.evals.judge import Spent
 from ammeter.features.evals.judge_prompt import PROMPT_DIGEST
 from ammeter.features.evals.judging import Bench, mark_all, warnings_of
-from ammeter.features.evals.model import Mark, Run
+from ammeter.features.evals.model import Mark, Run, Verdict
 from ammeter.features.evals.notebook import RunNotebook
 from ammeter.features.evals.spans import spans_of
 from ammeter.features.evals.tester import (
@@ -60,8 +60,8 @@ MAX_WORKERS = 10
 
 _SYSTEM = (
     "You are an AI agent that has been given the tools of one server. Carry out the user's request with them."
-    " Use tool results as they are and never make one up. When you are done, or cannot go on, answer the user in"
-    " plain text without calling a tool."
+    " Use tool results as they are and never make one up. When you are done, or cannot go on, answer the user"
+    " in plain text without calling a tool."
 )
 
 Opener = Callable[[Source, AuthProfile | None], AbstractAsyncContextManager[Connection]]
@@ -354,7 +354,7 @@ class _Performance:
             marking.errored("internal"), "The run failed on our side; the server's log says why."
         )
 
-    def _end_errored(self, verdict: marking.Verdict, error: str) -> None:
+    def _end_errored(self, verdict: Verdict, error: str) -> None:
         with self._lab.db.write() as tx:
             self._job.check_in(tx)
             store.append_events(tx, self._run.id, self._notebook.take_waiting())

@@ -15,7 +15,7 @@ from ammeter.features.orgs.model import Actor, Role
 
 
 def cancel_run(tx: Tx, actor: Actor, org_id: str, run_id: str, *, jobs: Jobs) -> Run:
-    """A run that waits ends at once; one that is under way ends in a moment; one that ended stays as it is."""
+    """A run that waits ends at once; one under way ends in a moment; one that ended stays as it is."""
     actor.need(Role.editor, to="cancel a run")
     # The job before the run: a worker takes them in this order too.
     run = get_run(tx, actor, org_id, run_id)

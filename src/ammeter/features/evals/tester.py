@@ -1,5 +1,5 @@
-"""Plays a test: asks the model for a turn, carries out the calls it asks for, until it is done or a limit says
-so. A Story in, events out; what happens next is read from the story alone, so any worker can go on.
+"""Plays a test: asks the model for a turn, carries out the calls it asks for, until it is done or a limit
+says so. A Story in, events out; what happens next is read from the story alone, so any worker can go on.
 
 No call is ever made twice: one that was begun and has no answer becomes `interrupted`.
 """
@@ -31,6 +31,9 @@ from ammeter.features.workflows.model import Limits, ToolPolicy
 T = TypeVar("T")
 
 MAX_RESULT_CHARS = 200_000
+_INTERRUPTED = (
+    "Interrupted: the worker that made this call went away. It may have been carried out; it is not repeated."
+)
 _CALL_S = 60.0
 _TURN_S = 180.0
 
@@ -80,7 +83,7 @@ class Setting:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Broken:
-    """The test cannot go on as it is: a model or a source failed. Whether to try again is not decided here."""
+    """The test cannot go on as it is: a model or a source failed. Trying again is decided elsewhere."""
 
     classification: Classification
     message: str
@@ -103,8 +106,7 @@ async def play(notebook: Notebook, setting: Setting) -> Broken | None:
 def close_open_call(notebook: Notebook) -> None:
     """A call that was under way when a worker went away: what became of it is not known."""
     if (began := notebook.story.open_call) is not None:
-        text = "Interrupted: the worker that made this call went away. It may have been carried out; it is not repeated."
-        notebook.note(_ended(began.call_id, text, is_error=True, interrupted=True))
+        notebook.note(_ended(began.call_id, _INTERRUPTED, is_error=True, interrupted=True))
 
 
 async def _next_turn(notebook: Notebook, setting: Setting) -> Broken | None:

@@ -141,7 +141,7 @@ def _limits(live: LiveBundle) -> Limits:
     wall_ms = round(live.timeout_s * 1000)
     return Limits(
         wall_ms=wall_ms,
-        cpu_ms=min(wall_ms, 10_000),
+        cpu_ms=min(wall_ms, 5_000),
         memory_bytes=live.manifest.limits.memory_mb * 1024 * 1024,
         output_bytes=_OUTPUT_BYTES,
         # One more than the host allows: the host's refusal says it better.

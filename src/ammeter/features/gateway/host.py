@@ -222,7 +222,7 @@ def _outcome(fault: EgressFault, made: UpstreamCall, facts: Facts) -> CallOutcom
         case "too_large" | "malformed":
             return "http_error"
         case "timeout" | "network":
-            if made.is_write and facts.sent:
+            if made.is_write and facts.unanswered:
                 return "unknown"
             return "timeout" if fault.kind == "timeout" else "network_error"
 
@@ -238,7 +238,7 @@ def _fail(made: UpstreamCall, outcome: CallOutcome, code: str, message: str) -> 
 def _cut_off(made: UpstreamCall, facts: Facts) -> None:
     """The script ended first. A read that nobody heard of is just that; a write may have happened."""
     if made.outcome in ("in_flight", "unknown"):
-        made.outcome = "unknown" if made.is_write and facts.sent else "in_flight"
+        made.outcome = "unknown" if made.is_write and facts.unanswered else "in_flight"
         _take(made, facts)
 
 

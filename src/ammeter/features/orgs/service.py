@@ -85,13 +85,13 @@ def read_usage(tx: Tx, org: Organization) -> Usage:
 
 
 def spend_runs(tx: Tx, org_id: str, count: int) -> None:
-    """Count so many runs toward this month's; QuotaExhausted, and nothing counted, where they are not left."""
+    """Count so many runs toward this month's; QuotaExhausted, and none counted, where they are not left."""
     start, end = month_of(now())
     included = get_org(tx, org_id).included_runs
     if not store.add_used_runs(tx, org_id, start, count, most=included):
         used = store.read_used_runs(tx, org_id, start)
         raise QuotaExhausted(
-            f"{used} of the {included} included runs of this month are used, and {count} more would be needed;"
+            f"{used} of the {included} included runs of this month are used, and {count} more are needed;"
             f" the next month begins at {rfc3339(end)}."
         )
 

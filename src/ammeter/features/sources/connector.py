@@ -67,7 +67,7 @@ class Connector:
         self._guard = guard()
         self._egress = Egress(guard())
         self._tokens = Tokens(self._send_for_token)
-        self._own_keys: dict[str, _OwnKey] = {}
+        self._own_keys: dict[tuple[str, str], _OwnKey] = {}
         self._minting = asyncio.Lock()
 
     @asynccontextmanager
@@ -123,12 +123,13 @@ class Connector:
                 return _mint(tx, source.org_id, slug or "")
 
         async with self._minting:
-            key = self._own_keys.get(target.url)
+            place = (source.org_id, target.url)
+            key = self._own_keys.get(place)
             if key is None or key.until - _KEY_SPARE < now():
                 key = await self._db.run(mint)
                 if key is None:
                     return target
-                self._own_keys[target.url] = key
+                self._own_keys[place] = key
         return Target(
             transport=target.transport,
             url=target.url,

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
+from ammeter.engines.redact.known import KnownValues
 from ammeter.engines.redact.redactor import Redactor
 from ammeter.features.telemetry.model import Event, Flag
 
@@ -44,13 +45,23 @@ _LOOKED_AT = 262_144
 _LONGEST_TOKEN = 8_192
 
 
-def storable(event: Event, known_secrets: Iterable[str]) -> Event:
+Prepared = dict[tuple[str, ...], KnownValues]
+"""Secrets of a batch, made ready to be looked for once; it goes with the batch."""
+
+
+def storable(event: Event, known_secrets: Iterable[str], prepared: Prepared | None = None) -> Event:
     try:
-        return _cleaned(event, Redactor(known_secrets))
+        return _cleaned(event, Redactor(_prepare(tuple(known_secrets), {} if prepared is None else prepared)))
     except Exception:  # noqa: BLE001
         # The fault itself is not logged: its message may hold what it was about.
         log.error("secrets cannot be taken out of an event; it is stored without its texts")
         return without_content(event)
+
+
+def _prepare(secrets: tuple[str, ...], prepared: Prepared) -> KnownValues:
+    if secrets not in prepared:
+        prepared[secrets] = KnownValues(secrets)
+    return prepared[secrets]
 
 
 def without_content(event: Event) -> Event:

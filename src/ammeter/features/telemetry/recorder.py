@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from ammeter.base.errors import AmmeterError
 from ammeter.engines.db.database import Database
 from ammeter.features.telemetry import store
-from ammeter.features.telemetry.content import size_of, storable
+from ammeter.features.telemetry.content import Prepared, size_of, storable
 from ammeter.features.telemetry.model import Event
 
 log = logging.getLogger("ammeter.telemetry")
@@ -171,9 +171,10 @@ class Recorder:
 
     def _take(self, most: int) -> None:
         """What came in, without secrets, to what is ready to be stored."""
+        prepared: Prepared = {}
         for _ in range(min(most, len(self._incoming))):
             event, known_secrets = self._incoming.popleft()
-            clean = storable(event, known_secrets)
+            clean = storable(event, known_secrets, prepared)
             with self._lock:
                 self._held_bytes += size_of(clean) - size_of(event)
                 self._content_dropped += clean.content_dropped

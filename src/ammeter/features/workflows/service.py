@@ -85,7 +85,7 @@ def change_workflow(
     change: Callable[[Draft], Draft],
     around: Surroundings,
 ) -> Workflow:
-    """`change` makes the wanted draft out of the present one; a new version is written whatever it changes."""
+    """`change` makes the wanted draft out of the present one; whatever it changes, a version is written."""
     actor.need(Role.editor, to="change a workflow")
     if is_id(workflow_id):
         store.lock_workflow(tx, workflow_id)
@@ -224,7 +224,7 @@ def _schedule_problems(schedule: WorkflowSchedule | None) -> list[Detail]:
 
 
 def _minutes_between(timing: Timing) -> float:
-    """The least time between two ticks that come soon; a line that is even denser later is rare and slow to find."""
+    """The least time between two of the ticks that come soon."""
     if timing.every_minutes is not None:
         return timing.every_minutes
     tick = next_after(timing, now())
@@ -263,8 +263,10 @@ def _schedule(
 def _version(draft: Draft, *, workflow_id: str, number: int, actor: Actor) -> Version:
     parts: dict[str, Any] = {
         name: getattr(draft, name)
-        for name in ("source_id", "tester_prompt", "criteria", "targets", "auth_profile_id")
-        + ("limits", "retry_policy", "tool_policy", "metadata")
+        for name in (
+            *("source_id", "tester_prompt", "criteria", "targets", "auth_profile_id"),
+            *("limits", "retry_policy", "tool_policy", "metadata"),
+        )
     }
     return Version(
         id=new_id(), workflow_id=workflow_id, number=number, created_at=now(), created_by=actor.name, **parts
