@@ -34,6 +34,8 @@ class WebApp:
 def build_app(house: House) -> WebApp:
     settings = house.settings
     metrics = HttpMetrics()
+    metrics.watch_telemetry(house.recorder.figures)
+    metrics.watch_sandbox(house.sandbox.counters)
 
     @asynccontextmanager
     async def lifespan(_: object) -> AsyncIterator[None]:

@@ -21,6 +21,7 @@ from ammeter.asgi import WebApp, build_app
 from ammeter.base.errors import AmmeterError, SettingsError
 from ammeter.engines.jobs.schedule import Ticker
 from ammeter.features.evals import sweep_job
+from ammeter.features.orgs.service import anyone_runs_scripts
 from ammeter.features.upkeep.housekeeping_job import ensure_scheduled
 from ammeter.wiring import House
 
@@ -60,12 +61,27 @@ async def _serve(house: House, part: Part, on_ready: Callable[[str], None], besi
             gc.collect()
             gc.freeze()
             on_ready(_address(listener))
+            await stack.enter_async_context(_along(_warm_sandbox(house, stop)))
             if beside is not None:
                 await stack.enter_async_context(_along(beside(_address(listener))))
             # uvloop accepts one connection per listener and turn of the loop; a crowd that arrives at
             # once would wait for as many turns. These share one queue, so more of them come in per turn.
             await server.serve(sockets=[listener, *(listener.dup() for _ in range(_MORE_LISTENERS))])
         log.info("stopping")
+
+
+async def _warm_sandbox(house: House, stop: _Stop) -> None:
+    """Where scripts are to be expected the first one should not wait for the sandbox's start."""
+    if not await house.db.read_few(anyone_runs_scripts):
+        return
+    try:
+        await house.sandbox.warm()
+    except AmmeterError as error:
+        log.error("the sandbox cannot start: %s", error.message)
+        if house.settings.sandbox_hardening == "require":
+            stop.now()
+        return
+    log.info("the sandbox is ready", extra={"walls": house.sandbox.hardening()})
 
 
 class _Stop:
@@ -83,14 +99,14 @@ class _Stop:
     def _signalled(self) -> None:
         if self._web is not None and not self._web.edge.is_stopping:
             self._web.edge.is_stopping = True
-            asyncio.get_running_loop().call_later(self._drain_s, self._close)
+            asyncio.get_running_loop().call_later(self._drain_s, self.now)
         elif self.server is not None and self.server.should_exit:
             # Told twice: whoever asks does not want to wait for what is in flight.
             self.server.force_exit = True
         else:
-            self._close()
+            self.now()
 
-    def _close(self) -> None:
+    def now(self) -> None:
         if self._web is not None:
             self._web.edge.is_refusing = True
         if self.server is not None:

@@ -36,7 +36,12 @@ def probe_routes(house: House, metrics: HttpMetrics, is_stopping: Callable[[], b
         if is_stopping():
             checks["stop"] = "the server is stopping"
         is_ready = all(value == "ok" for value in checks.values())
-        status = {"status": "ready" if is_ready else "not ready", "checks": checks}
+        walls = house.sandbox.hardening()
+        status = {
+            "status": "ready" if is_ready else "not ready",
+            "checks": checks,
+            "sandbox": {"started": False} if walls is None else {"started": True, **walls},
+        }
         return JSONResponse(status, status_code=200 if is_ready else 503, headers={"retry-after": "2"})
 
     async def figures(request: Request) -> Response:

@@ -150,6 +150,7 @@ PATHS: dict[str, Any] = {
     },
     "/huge": {"get": _operation("getHuge", answer={"text/plain": {"schema": {"type": "string"}}})},
     "/after": {"get": _operation("getAfter", _query("seen", _INTEGER), answer=_OBJECT)},
+    "/garbage": {"post": _operation("postGarbage", answer=_OBJECT)},
     "/raw": {
         "post": _operation(
             "postRaw", _query("type"), body={"text/plain": {"schema": {"type": "string"}}}, answer=_OBJECT

@@ -185,7 +185,7 @@ def test_values_stay_in_their_place(upstream: Upstream) -> None:
         ({"policy": {"readOnly": True}}, False, "This API is served read-only"),
         ({"policy": {"deny": ["deleteThing"]}}, False, "denied by the policy of this API (deleteThing)"),
         ({"policy": {"deny": ["*.delete*"]}}, False, "(*.delete*)"),
-        ({"policy": {"deny": ["DELETE?/echo/*"]}}, False, "(DELETE?/echo/*)"),
+        ({"policy": {"deny": ["DELETE /echo/*"]}}, False, "(DELETE /echo/*)"),
         ({"policy": {"deny": ["/ECHO/{id}"]}}, False, "(/ECHO/{id})"),
         ({"policy": {"deny": ["other", "GET*"]}}, False, None),
     ],
@@ -273,11 +273,36 @@ def test_calls_are_visible_while_they_are_under_way(upstream: Upstream) -> None:
     with_host(upstream, watched, auth=BEARER)
 
 
+def test_a_credential_is_known_although_its_first_call_was_cut_off(upstream: Upstream) -> None:
+    async def cut_then_echo(host: ApiHost) -> Any:
+        first = asyncio.create_task(host.call("getSlow", {}))
+        assert await asyncio.to_thread(upstream.wait_until_seen, 1)
+        first.cancel()
+        await asyncio.gather(first, return_exceptions=True)
+        assert host.injected == {TOKEN}
+        return await host.call("getPart", {"a": "x", "b": 1})
+
+    answer = with_host(upstream, cut_then_echo, auth=BEARER)
+    assert answer["body"]["headers"]["authorization"] == "Bearer [redacted:known_value]"
+
+
+def test_a_write_that_is_answered_with_noise_is_unknown(upstream: Upstream) -> None:
+    answer, host = call(upstream, "postGarbage")
+    assert (answer["fault"]["code"], host.calls[0].outcome) == ("malformed", "unknown")
+
+
 def test_blocked_calls_are_written_down_as_blocked(upstream: Upstream) -> None:
     upstream.redirect_to = "http://169.254.169.254/latest/meta-data"
     answer, host = call(upstream, "getRedirect", {"status": 302}, auth=BEARER)
     assert (answer["fault"]["code"], host.calls[0].outcome) == ("blocked", "blocked")
     assert "its host is 169.254.169.254, not 127.0.0.1" in answer["fault"]["message"]
+
+
+def test_a_redirect_that_carries_the_credential_away_does_not_show_it(upstream: Upstream) -> None:
+    upstream.redirect_to = f"http://{TOKEN}.evil.test/"
+    answer, host = call(upstream, "getRedirect", {"status": 302}, auth=BEARER)
+    assert "[redacted:known_value].evil.test" in answer["fault"]["message"]
+    assert TOKEN not in f"{answer}{host.calls}"
 
 
 def test_links_to_the_next_page_stay_with_the_host(upstream: Upstream) -> None:

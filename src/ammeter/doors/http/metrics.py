@@ -15,6 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from ammeter.base.errors import Unauthenticated
+from ammeter.engines.sandbox.port import Counters
 from ammeter.features.telemetry.model import KINDS
 from ammeter.features.telemetry.recorder import Figures
 
@@ -47,6 +48,10 @@ class HttpMetrics:
     def watch_telemetry(self, figures: Callable[[], Figures]) -> None:
         """Show what the recorder of telemetry counts."""
         self.registry.register(_TelemetryFigures(figures))
+
+    def watch_sandbox(self, counters: Callable[[], Counters]) -> None:
+        """Show how the sandbox stands."""
+        self.registry.register(_SandboxFigures(counters))
 
     def answered(self, *, method: str, route: str, status: int, seconds: float) -> None:
         self._requests.labels(method, route, str(status)).inc()
@@ -85,6 +90,26 @@ class _TelemetryFigures(Collector):
         yield GaugeMetricFamily(
             "ammeter_telemetry_buffered_bytes", "About their size in memory.", value=now.buffered_bytes
         )
+
+
+class _SandboxFigures(Collector):
+    def __init__(self, counters: Callable[[], Counters]) -> None:
+        self._counters = counters
+
+    def collect(self) -> Iterator[Metric]:
+        now = self._counters()
+        for name, words, value in (
+            ("running", "Scripts that run now.", now.running),
+            ("waiting", "Scripts that wait for room.", now.waiting),
+            ("workers", "Workers alive.", now.workers),
+        ):
+            yield GaugeMetricFamily(f"ammeter_sandbox_{name}", words, value=value)
+        for name, words, value in (
+            ("scripts", "Scripts begun.", now.scripts),
+            ("busy", "Scripts that found no room.", now.busy),
+            ("restarts", "Workers that were replaced.", now.restarts),
+        ):
+            yield CounterMetricFamily(f"ammeter_sandbox_{name}", words, value=value)
 
 
 def metrics_page(metrics: HttpMetrics, token: str, request: Request) -> Response:

@@ -127,8 +127,8 @@ def _tag_name(value: str) -> str:
 
 
 def _glob(value: str) -> str:
-    if not re.fullmatch(r"[^\s\x00-\x1f\x7f]{1,200}", value):
-        raise ValueError("a pattern such as 'users.delete*' is expected, without spaces")
+    if not re.fullmatch(r"([A-Za-z*]{1,7} )?[^\s\x00-\x1f\x7f]{1,200}", value):
+        raise ValueError("a pattern such as 'users.delete*' or 'DELETE /users/*' is expected")
     return value
 
 

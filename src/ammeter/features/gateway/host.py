@@ -14,6 +14,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
+from ammeter.base.errors import Unavailable
 from ammeter.base.text import did_you_mean
 from ammeter.engines.compiler.arguments import check_arguments
 from ammeter.engines.compiler.model import Operation
@@ -157,11 +158,15 @@ class ApiHost:
             return await self._read(made, operation, request, answer, facts)
         except MissingCredential as fault:
             return _fail(made, "refused", "credentials", str(fault))
+        except Unavailable as fault:
+            return _fail(made, "refused", "unavailable", fault.message)
         except EgressFault as fault:
-            return _fail(made, _outcome(fault, made, facts), fault.kind, fault.message)
+            # What an API says may be in the message, such as where it redirects to.
+            told = self._learned(facts).text(fault.message)
+            return _fail(made, _outcome(fault, made, facts), fault.kind, told)
         except Unreadable as fault:
             return _fail(made, "http_error", "malformed", str(fault))
-        except asyncio.CancelledError:
+        except BaseException:
             _cut_off(made, facts)
             raise
         finally:
@@ -179,20 +184,25 @@ class ApiHost:
     async def _read(
         self, made: UpstreamCall, operation: Operation, request: Request, answer: Answer, facts: Facts
     ) -> Json:
-        if not facts.injected <= self._injected:
-            self._injected |= facts.injected
-            self._strip = Stripper(self._injected)
-        made.secret_stripped = self._strip.finds(answer.body)
+        strip = self._learned(facts)
+        made.secret_stripped = strip.finds(answer.body)
         read = read_body if is_success(answer.status) else read_fault
         if len(answer.body) > _READ_AT_ONCE:
-            content = await asyncio.to_thread(read, operation, answer, self._strip)
+            content = await asyncio.to_thread(read, operation, answer, strip)
         else:
-            content = read(operation, answer, self._strip)
+            content = read(operation, answer, strip)
         if is_success(answer.status):
             made.outcome = "ok"
             return {"body": content, "next": self._next(operation, request, answer)}
         made.outcome, made.error = "http_error", content["message"]
         return {"fault": content}
+
+    def _learned(self, facts: Facts) -> Stripper:
+        """What takes out every credential that was used so far, those of this trip too."""
+        self._injected |= facts.injected
+        if self._injected != self._strip.values:
+            self._strip = Stripper(self._injected)
+        return self._strip
 
     def _next(self, operation: Operation, request: Request, answer: Answer) -> Json:
         """Arguments that ask for the next page, where a link leads to it. The link itself stays here."""
@@ -214,17 +224,17 @@ class ApiHost:
 
 
 def _outcome(fault: EgressFault, made: UpstreamCall, facts: Facts) -> CallOutcome:
+    if made.is_write and facts.unanswered:
+        return "unknown"
     match fault.kind:
-        case "blocked":
-            return "blocked"
+        case "blocked" | "timeout":
+            return fault.kind
         case "credentials":
             return "refused"
+        case "network":
+            return "network_error"
         case "too_large" | "malformed":
             return "http_error"
-        case "timeout" | "network":
-            if made.is_write and facts.unanswered:
-                return "unknown"
-            return "timeout" if fault.kind == "timeout" else "network_error"
 
 
 def _fail(made: UpstreamCall, outcome: CallOutcome, code: str, message: str) -> Json:

@@ -17,8 +17,8 @@ _HIDDEN = re.compile(rb"\\u00[3-7]")
 
 class Stripper:
     def __init__(self, values: Iterable[str]) -> None:
-        chosen = frozenset(values)
-        self._known = KnownValues(chosen) if chosen else None
+        self.values = frozenset(values)
+        self._known = KnownValues(self.values) if self.values else None
 
     def finds(self, raw: bytes) -> bool:
         return bool(self._spans(raw.decode("utf-8", "surrogateescape")))

@@ -52,6 +52,10 @@ def list_orgs(tx: Tx, page: PageRequest) -> Page[Organization]:
     return store.list_orgs(tx, page)
 
 
+def anyone_runs_scripts(tx: Tx) -> bool:
+    return store.has_code_mode(tx)
+
+
 def set_features(
     tx: Tx,
     actor: Actor,

@@ -109,6 +109,11 @@ def insert_member(tx: Tx, *, member_id: str, org_id: str, person_id: str, role: 
     tx.execute(insert(members).values(row))
 
 
+def has_code_mode(tx: Tx) -> bool:
+    """Whether any organization may run scripts."""
+    return bool(tx.scalar(select(organizations.c.code_mode).where(organizations.c.code_mode).limit(1)))
+
+
 def find_member(tx: Tx, org_id: str, id_or_email: str) -> Member | None:
     named = (members.c.id == id_or_email) | (people.c.email == id_or_email.lower())
     row = tx.execute(_MEMBERS.where(members.c.org_id == org_id, named)).mappings().one_or_none()

@@ -43,7 +43,6 @@ _TRACED = timedelta(days=1)
 _NEW: SessionSource = "new"
 _SIGNATURE_BYTES = 16
 _MAX_TOKEN = 100
-_REREAD_KEYS_S = 10.0
 _TRACEPARENT = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}(?:-.*)?", re.DOTALL)
 
 
@@ -72,13 +71,20 @@ class Identity:
 
 class SessionKeeper:
     def __init__(
-        self, db: Database, keys: Callable[[], Sequence[bytes]], *, remembered: int = 20_000
+        self,
+        db: Database,
+        keys: Callable[[], Sequence[bytes]],
+        *,
+        remembered: int = 20_000,
+        reread_keys_s: float = 10.0,
     ) -> None:
-        """`keys`: the first signs, all verify; asked again when a signature is not known."""
+        """`keys`: the first signs, all verify; asked again when a signature is not known, but not more often
+        than every so many seconds."""
         self._db = db
         self._read_keys = keys
         self._keys = tuple(keys())
         self._keys_read_at = time.monotonic()
+        self._reread_keys_s = reread_keys_s
         # By place and trace or client: which session, and when it was last heard of.
         self._latest = _Memory[tuple[Place, str], tuple[str, datetime]](remembered)
         self._clients = _Memory[str, Client](remembered)
@@ -193,7 +199,7 @@ class SessionKeeper:
         if self._is_signed(place, session_id, signature):
             return session_id
         # The keys may have been rotated since: another node signs with one that this one has not seen.
-        if time.monotonic() - self._keys_read_at < _REREAD_KEYS_S or not self._read_keys_anew():
+        if time.monotonic() - self._keys_read_at < self._reread_keys_s or not self._read_keys_anew():
             return None
         return session_id if self._is_signed(place, session_id, signature) else None
 
