@@ -19,6 +19,7 @@ from ammeter.engines.sandbox.port import (
 )
 from tests.engines.sandbox.parts import QUICK, SDK, Answering, Opened
 
+USED_UP = (CpuExceeded, MemoryExceeded)
 HONEST = "const pet: {id: number} = await client.echo({id: 7}); return [pet.id, [3, 1, 2].sort().join('')]"
 
 
@@ -29,7 +30,7 @@ def is_honest(outcome: Outcome) -> bool:
 @pytest.mark.parametrize(
     ("code", "kinds"),
     [
-        ("for (;;) console.log('x'.repeat(1e5))", (CpuExceeded, MemoryExceeded)),
+        ("for (;;) console.log('x'.repeat(1e5))", USED_UP),
         ("const a = {}; a.a = {b: [a]}; return a", ScriptError),
         ("const m = new Map(); m.set('m', m); return m", ScriptError),
         ("return {get a() { throw new Error('no') }}", ScriptError),
@@ -37,10 +38,10 @@ def is_honest(outcome: Outcome) -> bool:
         ("let a = {}; for (let n = 0; n < 1e5; n++) a = {a}; return a", (ScriptError, CpuExceeded)),
         ("throw null", ScriptError),
         ("throw {toString() { for (;;); }, toJSON() { for (;;); }}", CpuExceeded),
-        ("throw Object.assign(new Error('x'.repeat(1e6)), {stack: 'script.ts:1:1'.repeat(1e5)})", ScriptError),
+        ("throw Object.assign(Error('x'.repeat(1e6)), {stack: 'script.ts:1:'.repeat(1e5)})", ScriptError),
         ("await new Promise(() => {})", Deadline),
         ("for (;;) await Promise.reject(1).catch(() => {})", CpuExceeded),
-        ("for (;;) Promise.reject(new Error('x'))", (CpuExceeded, MemoryExceeded)),
+        ("for (;;) Promise.reject(new Error('x'))", USED_UP),
         ("Promise.reject({get message() { for (;;); }}); return 1", CpuExceeded),
         ("Promise.reject(new Proxy({}, {has() { throw 1 }})); return 1", Value),
         ("const f = () => { try { f() } finally { f() } }; f()", CpuExceeded),
@@ -50,16 +51,16 @@ def is_honest(outcome: Outcome) -> bool:
         ("new Array(2 ** 32 - 1).fill(1)", (CpuExceeded, MemoryExceeded, ScriptError)),
         ("return 'x'.repeat(2 ** 29)", (MemoryExceeded, ScriptError)),
         ("return new Uint8Array(2 ** 31)", (MemoryExceeded, ScriptError)),
-        ("return structuredClone(Array.from({length: 1e6}, () => ({})))", (MemoryExceeded, CpuExceeded)),
-        ("return new TextDecoder().decode(new Uint8Array(5e6))", (MemoryExceeded, CpuExceeded)),
+        ("return structuredClone(Array.from({length: 1e6}, () => ({})))", USED_UP),
+        ("return new TextDecoder().decode(new Uint8Array(5e6))", USED_UP),
         ("return (1e300).toLocaleString('en', {minimumFractionDigits: 100}).length", Value),
-        ("Array.from({length: 1e5}, (_, n) => `é${n}`).sort((a, b) => a.localeCompare(b))", CpuExceeded),
+        ("Array.from({length: 1e5}, (_, n) => `é${n}`).sort((a, b) => a.localeCompare(b))", USED_UP),
         ("Array.prototype[Symbol.iterator] = function* () { for (;;) yield 1 }; return [...'x']", Value),
         ("Object.prototype.toJSON = () => { for (;;); }; return {}", CpuExceeded),
         ("Object.prototype.then = (resolve) => resolve('stolen'); return {}", Value),
         ("Error.prototype.toJSON = 1; Map.prototype.forEach = 2; return new Map([[1, Error('x')]])", Value),
         ("Reflect.apply = Reflect.ownKeys = Array.isArray = 0; const a = {}; a.a = a; return a", ScriptError),
-        ("Object.defineProperty(Object.prototype, 'stack', {get() { for (;;); }}); throw {message: 1}", CpuExceeded),
+        ("Object.prototype.__defineGetter__('stack', () => { for (;;); }); throw {message: 1}", CpuExceeded),
         ("delete Promise.prototype.then; return 1", (Value, ScriptError, Deadline)),
         ("Date.now = () => { throw 1 }; Math.random = () => 7; return crypto.randomUUID().length", Value),
     ],

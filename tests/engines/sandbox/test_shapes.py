@@ -53,11 +53,12 @@ ROWS = "[{id: 1, status: 'paid', amount: 1250}, {id: 2, status: 'open', amount: 
         ("const s = 'a;\\'b' + \"}\" + `{${'`'.length}}`;\ns.length", 8),
         ("class A<T> { constructor(private x: T) {} get() { return this.x } }\nnew A<number>(3).get()", 3),
         (
-            "abstract class S { abstract f(): number }\nclass T extends S { override f() { return 4 } }\nreturn new T().f()",
+            "abstract class S { abstract f(): number }\n"
+            "class T extends S { override f() { return 4 } }\nreturn new T().f()",
             4,
         ),
         (
-            "const palette = { red: [1] } as const satisfies Record<string, readonly number[]>;\npalette.red[0]",
+            "const o = { red: [1] } as const satisfies Record<string, readonly number[]>;\no.red[0]",
             1,
         ),
         (

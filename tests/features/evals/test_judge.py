@@ -1,4 +1,4 @@
-"""The judge, with a model whose answers are recorded: twenty transcripts, long ones, and a model that fails."""
+"""The judge, with a model whose answers are recorded: twenty transcripts, long ones, a model that fails."""
 
 from __future__ import annotations
 

@@ -16,7 +16,8 @@ _SIGN = re.compile(
     r"|(?P<remark>//[^\n]*+|/\*)"
     r"|(?P<word>[\w$#@]++)"
     # A string that is not closed ends with its line.
-    r"|(?P<quoted>\"(?:[^\"\\\n]++|\\.)*+(?:\"|\Z|(?=\n))|'(?:[^'\\\n]++|\\.)*+(?:'|\Z|(?=\n)))"
+    r"|(?P<quoted>\"(?:[^\"\\\n]++|\\(?:.|\Z))*+(?:\"|\Z|(?=\n))"
+    r"|'(?:[^'\\\n]++|\\(?:.|\Z))*+(?:'|\Z|(?=\n)))"
     r"|(?P<mark>=>|\+\+|--|.)",
     re.DOTALL,
 )
