@@ -126,7 +126,8 @@ def run(rounds: int, only: str, *, with_upload: bool) -> None:
     print(
         f"Medians of {rounds} rounds; CPU of the work alone, of the whole process with its start and imports,"
     )
-    print("wall time of the work, peak memory of the largest process, and CPU as a multiple of Ammeter's.\n")
+    print("wall time of the work, peak memory of the largest process, and CPU as a multiple of Ammeter's.")
+    print("FastMCP's whole has one listing of its tools in it.\n")
     print(f"{'':34}{'CPU s':>8}{'whole':>8}{'wall s':>8}{'MB':>7}{'ratio':>8}")
     sizes: dict[str, dict[str, Any]] = {}
     for name, file in described_files(only):

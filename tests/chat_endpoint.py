@@ -1,4 +1,4 @@
-"""A scripted language model behind a real HTTP server that speaks chat completions: the real client talks to it.
+"""A scripted language model behind a real HTTP server that speaks chat completions, for the real client.
 What it says is a function of the request; requests are kept, to see what was sent."""
 
 from __future__ import annotations

@@ -93,3 +93,4 @@ async def _work_off(household: Household, run_ids: Sequence[str], timeout_s: flo
             assert time.monotonic() < deadline, "runs did not end in time"
             await asyncio.sleep(0.05)
     await household.house.connector.close()
+    await household.house.models.close()

@@ -25,7 +25,7 @@ from ammeter.engines.models.gateway import Models
 from ammeter.engines.models.prices import Price
 from ammeter.engines.sandbox.lazy import LazySandbox
 from ammeter.features.bundles.build import Builder
-from ammeter.features.bundles.model import RecentUse, unknown_use
+from ammeter.features.bundles.model import RecentUse
 from ammeter.features.evals import rejudge_job, run_job, scheduled_job, sweep_job
 from ammeter.features.evals.run_job import Laboratory
 from ammeter.features.gateway.live import LiveBundles
@@ -38,6 +38,7 @@ from ammeter.features.sources.connector import Connector
 from ammeter.features.sources.targets import Place
 from ammeter.features.telemetry.recorder import Recorder
 from ammeter.features.telemetry.sessions import KEY_PURPOSE, SessionKeeper
+from ammeter.features.telemetry.store import recent_use
 from ammeter.features.upkeep import check_job, housekeeping_job
 from ammeter.features.workflows.service import SCHEDULED_KIND, Surroundings
 from ammeter.settings import Settings, seconds_in_environment
@@ -75,6 +76,7 @@ class House:
         await self.sandbox.stop()
         await self.egress.close()
         await self.connector.close()
+        await self.models.close()
         await self.recorder.stop()
 
     def close(self) -> None:
@@ -112,7 +114,9 @@ def open_house(settings: Settings) -> House:
         blobs=blobs,
         jobs=jobs,
         handlers={
-            housekeeping_job.KIND: housekeeping_job.housekeeping_job(db, jobs),
+            housekeeping_job.KIND: housekeeping_job.housekeeping_job(
+                db, jobs, telemetry_days=settings.telemetry_retention_days
+            ),
             check_job.KIND: check_job.check_job(db),
             discovery_job.KIND: discovery_job.discovery_job(db, connector),
             provisioning_job.KIND: provisioning_job.provisioning_job(db, connector.hosting),
@@ -127,7 +131,7 @@ def open_house(settings: Settings) -> House:
         last_used=LastUsed(db),
         sandbox=sandbox,
         builder=Builder(sandbox.open, at_once=settings.compile_concurrency, waiting=settings.compile_queue),
-        recent_use=unknown_use,
+        recent_use=recent_use,
         place=Place(public_url=settings.public_url, guard=Guard(_private_networks(settings))),
         connector=connector,
         egress=Egress(Guard(_private_networks(settings))),

@@ -34,8 +34,15 @@ ASKED = Conversation(system="Be brief.", messages=[UserText(text="Read milk.")],
 
 def ask(endpoint: ChatEndpoint, conversation: Conversation = ASKED, **fields: Any) -> Turn:
     told = Endpoint(base_url=endpoint.url, **fields)
+    return asyncio.run(take_turn(told, conversation))
+
+
+async def take_turn(told: Endpoint, conversation: Conversation) -> Turn:
     models = Models(Reachable(vendor_keys={}, endpoints={"local": told}))
-    return asyncio.run(models.get("local/small").turn(conversation))
+    try:
+        return await models.get("local/small").turn(conversation)
+    finally:
+        await models.close()
 
 
 def test_a_turn_carries_text_calls_and_what_it_cost() -> None:
@@ -117,10 +124,10 @@ def test_faults_are_told_in_words_and_say_whether_to_try_again(
 
 def test_a_model_that_is_not_there_or_hangs_is_a_fault() -> None:
     nobody = Endpoint(base_url="http://127.0.0.1:9/v1")
-    models = Models(Reachable(vendor_keys={}, endpoints={"local": nobody}))
     with pytest.raises(ModelFault) as fault:
-        asyncio.run(models.get("local/small").turn(ASKED))
+        asyncio.run(take_turn(nobody, ASKED))
     assert (fault.value.kind, fault.value.retryable) == ("unavailable", True)
+    models = Models(Reachable(vendor_keys={}, endpoints={}))
     for unknown in ("openai/gpt-5", "nobody/x", "builtin/scripted"):
         with pytest.raises(ModelFault, match=r"key for openai|no provider|no language model"):
             models.get(unknown)

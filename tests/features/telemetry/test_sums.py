@@ -12,6 +12,7 @@ from sqlalchemy import select
 from ammeter.base.clock import now
 from ammeter.engines.db.database import Database
 from ammeter.engines.db.tables import DURATION_COLUMNS, telemetry_sessions
+from ammeter.features.bundles.model import RecentUse
 from ammeter.features.orgs.model import Organization
 from ammeter.features.telemetry import store
 from ammeter.features.telemetry.model import StoredEvent, Use
@@ -150,7 +151,8 @@ def test_a_session_is_one_user_of_an_operation_however_often_and_long(
         record_all(shared_db, [event])
     with shared_db.read() as tx:
         found = store.recent_use(tx, events[0].source_id, "production", ["a", "b"])
-        elsewhere = store.recent_use(tx, events[0].source_id, "staging", ["a"])
+        known: RecentUse = store.recent_use
+        elsewhere = known(tx, source_id=events[0].source_id, environment="staging", operation_ids=["a"])
     assert found == {"a": Use(scripts=6, sessions=2, calls=12, errors=6), "b": Use()}
     assert elsewhere == {"a": Use()}
 

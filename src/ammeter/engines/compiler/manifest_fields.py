@@ -25,6 +25,9 @@ _USE_A_REFERENCE = (
     "store the value with 'ammeter admin secret set' and write 'secret:NAME', "
     "or write 'env:NAME' for a variable of the server"
 )
+_DENIED = re.compile(
+    r"((?i:GET|PUT|POST|DELETE|PATCH|HEAD|OPTIONS|TRACE|\*) (?=[/*]))?[^\s\x00-\x1f\x7f]{1,200}"
+)
 # Set by the runtime itself, or able to break the framing of a request.
 _FIXED_HEADERS = frozenset(
     {
@@ -127,7 +130,7 @@ def _tag_name(value: str) -> str:
 
 
 def _glob(value: str) -> str:
-    if not re.fullmatch(r"([A-Za-z*]{1,7} )?[^\s\x00-\x1f\x7f]{1,200}", value):
+    if not _DENIED.fullmatch(value):
         raise ValueError("a pattern such as 'users.delete*' or 'DELETE /users/*' is expected")
     return value
 

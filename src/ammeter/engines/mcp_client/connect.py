@@ -156,12 +156,17 @@ class _Session:
     async def close(self) -> None:
         self._stop.set()
         owner = self._owner
-        if owner is None or owner.done():
-            return
-        done, _ = await asyncio.wait({owner}, timeout=self._target.limits.close_s + _CLOSE_S)
-        if not done:
-            owner.cancel()
-            await asyncio.wait({owner})
+        if owner is not None and not owner.done():
+            # Before the handshake there is nobody to say goodbye to.
+            grace_s = self._target.limits.close_s + _CLOSE_S if self._client else 0
+            done, _ = await asyncio.wait({owner}, timeout=grace_s)
+            if not done:
+                owner.cancel()
+                await asyncio.wait({owner})
+        if self._pipes is not None:
+            await self._pipes.kill()
+        if self._target.own:
+            self._guard.close()
 
     async def _own(self) -> None:
         try:
@@ -266,8 +271,6 @@ class _Session:
 
     def _why(self, error: BaseException) -> SourceFault:
         fault = translated(error, self._seen, self._target)
-        if self._pipes is not None and fault.kind == "unreachable":
+        if self._pipes is not None and (self._pipes.fault is not None or fault.kind == "unreachable"):
             return self._pipes.why_ended()
-        if self._pipes is not None and self._pipes.fault is not None:
-            return self._pipes.fault
         return fault

@@ -55,6 +55,11 @@ class Pipes:
         ending = "" if code is None else f" with exit code {code}" if code >= 0 else f" by signal {-code}"
         return SourceFault("unreachable", f"The process ended{ending} before it answered.{said}")
 
+    async def kill(self) -> None:
+        """See to it that the process is gone, however its session ended."""
+        if self._process is not None:
+            await self._end(self._process)
+
     @asynccontextmanager
     async def open(self) -> AsyncIterator[TransportStreams]:
         process = self._process = await self._start()
@@ -89,7 +94,8 @@ class Pipes:
             )
         except OSError as error:
             program = target.command[0] if target.command else ""
-            raise SourceFault("unreachable", f"{program!r} cannot be started: {error.strerror}.") from None
+            self.fault = SourceFault("unreachable", f"{program!r} cannot be started: {error.strerror}.")
+            raise self.fault from None
 
     async def _read(
         self,

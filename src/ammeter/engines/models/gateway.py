@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -53,10 +54,16 @@ class Models:
         endpoint = self.reachable.endpoints.get(provider_of(model_id))
         return VendorTurns(model_id, endpoint, self._client)
 
-    def _client(self, model_id: str) -> VendorModel:
+    async def close(self) -> None:
+        """End the connections that were opened from this event loop."""
+        for client in self._open.pop(asyncio.get_running_loop(), {}).values():
+            await client.__aexit__(None, None, None)
+
+    async def _client(self, model_id: str) -> VendorModel:
         clients = self._open.setdefault(asyncio.get_running_loop(), {})
         if model_id not in clients:
-            clients[model_id] = self._make(model_id)
+            clients[model_id] = client = self._make(model_id)
+            await client.__aenter__()
         return clients[model_id]
 
     def _make(self, model_id: str) -> VendorModel:
@@ -84,7 +91,9 @@ class Models:
 class VendorTurns:
     """A `Model`: one request to a vendor or an endpoint for each turn."""
 
-    def __init__(self, model_id: str, endpoint: Endpoint | None, client: Any) -> None:
+    def __init__(
+        self, model_id: str, endpoint: Endpoint | None, client: Callable[[str], Awaitable[VendorModel]]
+    ) -> None:
         self._id = model_id
         self._constrained = endpoint is not None and endpoint.mode == "constrained"
         self._price: Price | None = endpoint.price if endpoint else None
@@ -112,7 +121,7 @@ class VendorTurns:
         try:
             async with asyncio.timeout(conversation.timeout_s):
                 return await model_request(
-                    self._client(self._id),
+                    await self._client(self._id),
                     messages,
                     model_settings=_settings(conversation, acts=acts),
                     model_request_parameters=_parameters(conversation, acts=acts),

@@ -11,11 +11,17 @@
   const { forEach: eachOfMap } = Map.prototype, { forEach: eachOfSet } = Set.prototype;
   const { propertyIsEnumerable } = Object.prototype;
   const IDENTIFIER = /^[A-Za-z_$][\w$]*$/, { test } = RegExp.prototype, { toString: regexText } = RegExp.prototype;
-  const DEEPEST = 900, MOST_STEPS = 200_000;
+  const DEEPEST = 900, MOST_STEPS = 200_000, MANY = 200;
   const refuse = (name, message) => { const e = new Fault(message); e.name = name; return e; };
+
+  // A form is a new object each time, so that the language does not see a circle through it and would not
+  // stop; after so many of them the value is looked at.
+  let formed = 0, most = Infinity;
+  const count = () => { if (++formed > most) throw refuse("RangeError", "too many"); };
 
   const forms = [
     [Map, function () {
+      count();
       const pairs = [];
       let named = true;
       apply(eachOfMap, this, [(value, key) => {
@@ -30,12 +36,16 @@
       return made;
     }],
     [Set, function () {
+      count();
       const made = [];
       apply(eachOfSet, this, [(value) => { made[made.length] = value; }]);
       return made;
     }],
     [BigInt, function () { return Text(this); }],
-    [Error, function () { return { name: this.name, message: this.message, ...this }; }],
+    [Error, function () {
+      count();
+      return { name: this.name, message: this.message, ...this };
+    }],
     [RegExp, function () { return apply(regexText, this, []); }],
     [getPrototypeOf(Uint8Array), function () { return from(this); }],
   ];
@@ -83,15 +93,22 @@
     try { return look(root, name, 0); } catch (error) { return `${name}: ${shown(error?.message ?? error)}`; }
   };
 
+  const attempt = (value, limit) => {
+    formed = 0;
+    most = limit;
+    try { return stringify(value) ?? "null"; } finally { most = Infinity; }
+  };
+
   const written = (value, name) => {
     try {
-      return stringify(value) ?? "null";
+      return attempt(value, MANY);
     } catch (error) {
-      const outOfMemory = error?.name === "InternalError" && error.message === "out of memory";
-      if (outOfMemory) throw error;
-      const found = trouble(value, name) || shown(error?.message ?? error);
-      const told = refuse(Text(error?.name ?? "TypeError"), `The ${name} cannot be written as JSON: ${found}.`);
-      throw told;
+      if (error?.name === "InternalError" && error.message === "out of memory") throw error;
+      const wereMany = formed > MANY;
+      const found = trouble(value, name);
+      if (wereMany && !found) return attempt(value, Infinity);
+      const told = `The ${name} cannot be written as JSON: ${found || shown(error?.message ?? error)}.`;
+      throw refuse(Text(error?.name ?? "TypeError"), told);
     }
   };
 

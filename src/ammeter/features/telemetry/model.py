@@ -11,6 +11,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, TypedDict
 
+from ammeter.features.bundles import model as bundles
+
 Kind = Literal["initialize", "search", "script"]
 Outcome = Literal["ok", "error", "miss", "refused", "busy"]
 """`miss`: a search without a hit above the relevance floor. `refused`: not allowed. `busy`: no room;
@@ -147,10 +149,8 @@ class SessionPage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Use:
+class Use(bundles.Use):
     """How much an operation was used: scripts that called it, sessions they belong to, calls, failures."""
 
-    scripts: int = 0
-    sessions: int = 0
     calls: int = 0
     errors: int = 0

@@ -2,28 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-import pytest
-
-from tests.evaluating import LOOPBACK, add_source, create, list_runs, plan, step, work_off
-from tests.household import Household, make_client, make_household, make_settings, opened_house, refusal
-from tests.notes_server import NotesServer, notes_server
-
-
-@pytest.fixture
-def notes() -> Iterator[NotesServer]:
-    with notes_server() as server:
-        yield server
-
-
-@pytest.fixture
-def lab(database_url: str, tmp_path: Path) -> Iterator[Household]:
-    settings = make_settings(database_url, tmp_path, **LOOPBACK)
-    with opened_house(settings) as house, make_client(house) as client:
-        yield make_household(house, client)
+from tests.evaluating import add_source, create, list_runs, plan, step, work_off
+from tests.household import Household, refusal
+from tests.notes_server import NotesServer
 
 
 def test_a_scripted_run_from_dispatch_to_evaluation(lab: Household, notes: NotesServer) -> None:
