@@ -12,6 +12,7 @@ from typing import Any
 
 import uvicorn
 from mcp.server.mcpserver import MCPServer
+from mcp.server.mcpserver.exceptions import ToolError
 from mcp_types import ToolAnnotations
 from starlette.requests import Request
 from starlette.responses import Response
@@ -53,7 +54,7 @@ class NotesServer:
         def get_note(title: str) -> dict[str, str]:
             self.calls.append(("get_note", {"title": title}))
             if title not in self.notes:
-                raise ValueError(f"there is no note {title!r}")
+                raise ToolError(f"there is no note {title!r}")
             return {"title": title, "text": self.notes[title]}
 
         @server.tool(description="Titles of all notes.", annotations=READS)

@@ -1,5 +1,5 @@
-"""`ammeter serve --demo` as a user starts it, ready to answer agents: a real process with Harbour Books behind
-`/product-mcp/demo-api`; and a door for programs that cannot send a key.
+"""`ammeter serve --demo` as a user starts it, ready to answer agents: a real process with Harbour
+Books behind `/product-mcp/demo-api`; and a door for programs that cannot send a key.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def serving_demo(folder: Path, **settings: str) -> Iterator[Demo]:
 
 @contextmanager
 def with_key(demo: Demo) -> Iterator[str]:
-    """An address at which the endpoint answers whoever comes: requests pass through unchanged, with the key."""
+    """An address at which the endpoint answers whoever comes: requests pass unchanged but for the key."""
     loop = asyncio.new_event_loop()
     ready = threading.Event()
     ports: list[int] = []
@@ -68,9 +68,11 @@ def with_key(demo: Demo) -> Iterator[str]:
         ready.set()
         loop.run_forever()
         server.close()
-        for task in (tasks := asyncio.all_tasks(loop)):
-            task.cancel()
-        loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
+        # A connection may have come in while the others ended.
+        while tasks := asyncio.all_tasks(loop):
+            for task in tasks:
+                task.cancel()
+            loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
         loop.close()
 
     thread = threading.Thread(target=serve, daemon=True)

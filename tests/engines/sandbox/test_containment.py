@@ -34,7 +34,17 @@ LANGUAGE = {
 }
 OF_BROWSERS = {
     *("DOMException", "btoa", "atob", "performance", "structuredClone", "URLSearchParams", "URL"),
-    *("TextDecoder", "TextEncoder", "console", "setTimeout", "setInterval", "clearInterval", "clearTimeout"),
+    *(
+        "TextDecoder",
+        "TextEncoder",
+        "AbortController",
+        "AbortSignal",
+        "Event",
+        "EventTarget",
+        "Intl",
+        "crypto",
+    ),
+    *("console", "setTimeout", "setInterval", "clearInterval", "clearTimeout"),
 }
 
 

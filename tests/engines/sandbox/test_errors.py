@@ -73,8 +73,17 @@ def test_an_error_that_cannot_be_shown_is_still_an_error(sandbox: Opened, code: 
 @pytest.mark.parametrize(
     ("code", "told"),
     [
-        ("const a = {}; a.a = a; return a", "circular reference"),
-        ("return {get a() { throw new Error('from a getter') }}", "from a getter"),
+        ("const a = {}; a.a = a; return a", "result.a is a circular reference to result."),
+        (
+            "const a = {b: {c: [1]}}; a.b.c.push(a.b); return a",
+            "result.b.c[1] is a circular reference to result.b.",
+        ),
+        (
+            "const m = new Map(); m.set('a b', m); return m",
+            'result["a b"] is a circular reference to result.',
+        ),
+        ("const e = new Error(); e.cause = e; e.of = {e}; return e", "result.of.e is a circular reference"),
+        ("return {x: {get a() { throw new Error('from a getter') }}}", "result.x.a threw from a getter."),
         ("return {toJSON() { throw new Error('from toJSON') }}", "from toJSON"),
         ("return new Proxy({}, {ownKeys() { throw new Error('from a trap') }})", "from a trap"),
     ],
@@ -83,6 +92,12 @@ def test_a_result_that_is_no_json_is_a_clear_error(sandbox: Opened, code: str, t
     error = sandbox.error(code)
     assert error.message.startswith("The result cannot be written as JSON")
     assert told in error.message
+
+
+def test_arguments_that_are_no_json_are_told_with_their_place(sandbox: Opened) -> None:
+    error = sandbox.error("const a = {rows: [{}]}; a.rows[0].parent = a;\nawait client.echo(a)")
+    assert error.message.startswith("The arguments cannot be written as JSON: arguments.rows[0].parent is")
+    assert error.line == 2
 
 
 def test_an_error_of_the_sdk_has_the_line_of_the_call(sandbox: Opened) -> None:

@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import os
+import shutil
 import signal
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from ammeter.engines.sandbox.engine import CacheUnsafe, prepare
+from ammeter.engines.sandbox.lazy import LazySandbox
 from ammeter.engines.sandbox.pool import Pool, PoolOptions
-from ammeter.engines.sandbox.port import Busy, Crashed, Outcome, Script, Value
+from ammeter.engines.sandbox.port import Busy, Counters, Crashed, MemoryExceeded, Outcome, Script, Value
 from tests.engines.sandbox.parts import QUICK, SDK, WAIT_S, Answering, Opened, is_alive
 from tests.server import until
 
@@ -141,6 +145,103 @@ def test_a_caller_that_gives_up_leaves_nothing_running(sandbox: Opened) -> None:
                 await asyncio.sleep(0.005)
 
     sandbox.within(story())
+
+
+def test_what_other_versions_left_in_the_cache_is_removed_once_nobody_uses_it(
+    tmp_path: Path, sandbox_cache: Path
+) -> None:
+    artifacts = prepare(sandbox_cache)
+    cache = tmp_path / "cache"
+    shutil.copytree(sandbox_cache, cache)
+    cache.chmod(0o700)
+    used = {artifacts.guest.name, artifacts.guest.with_suffix(".json").name, artifacts.stripper.name}
+    days_ago = time.time() - 2 * 24 * 3600
+    for name in (
+        "guest-old.cwasm",
+        "guest-old.json",
+        "stripper-old.cwasm",
+        "new-half",
+        "guest-recent.cwasm",
+        "mine",
+    ):
+        (cache / name).touch()
+        if name != "guest-recent.cwasm":
+            os.utime(cache / name, (days_ago, days_ago))
+    for name in used:
+        os.utime(cache / name, (days_ago, days_ago))
+    with ThreadPoolExecutor(4) as several:
+        assert len(list(several.map(prepare, [cache] * 4))) == 4
+    left = {place.name for place in cache.iterdir()}
+    assert used | {"guest-recent.cwasm", "mine"} <= left
+    assert not left & {"guest-old.cwasm", "guest-old.json", "stripper-old.cwasm", "new-half"}
+
+
+def test_a_worker_is_replaced_even_when_its_modules_are_gone_from_the_cache(
+    tmp_path: Path, sandbox_cache: Path
+) -> None:
+    prepare(sandbox_cache)
+    cache = tmp_path / "cache"
+    shutil.copytree(sandbox_cache, cache)
+    cache.chmod(0o700)
+    opened = Opened(cache, workers=1, patience_s=WAIT_S)
+    try:
+        old = opened.pids[0]
+        next(cache.glob("stripper-*.cwasm")).unlink()
+        os.kill(old, signal.SIGKILL)
+        until(lambda: opened.pids not in ([old], []), "the worker is replaced", timeout_s=90)
+        assert opened.value("const n: number = 1; return n") == 1
+        assert opened.pool.counters().restarts == 1
+    finally:
+        opened.close()
+
+
+def test_a_lazy_sandbox_tells_of_itself_once_it_is_warm(sandbox_cache: Path) -> None:
+    async def story() -> None:
+        lazy = LazySandbox(sandbox_cache)
+        assert lazy.hardening() is None
+        assert lazy.counters() == Counters()
+        await asyncio.gather(lazy.warm(), lazy.warm())
+        sandbox = await lazy.open()
+        assert isinstance(await sandbox.run(script("return 1"), Answering()), Value)
+        counted = lazy.counters()
+        assert (counted.running, counted.waiting, counted.scripts, counted.restarts) == (0, 0, 1, 0)
+        assert counted.workers >= 2
+        assert lazy.hardening() == sandbox.hardening()
+        await lazy.stop()
+        assert lazy.hardening() is None
+
+    asyncio.run(story())
+
+
+def test_all_scripts_together_stay_within_the_pools_memory(sandbox_cache: Path) -> None:
+    opened = Opened(sandbox_cache, workers=1, memory_bytes=48 << 20)
+    try:
+        hold = "const a = new Uint8Array(9 << 20).fill(1); await client.slow(1); return a.length"
+        outcomes = opened.run_all([hold] * 8, memory_bytes=16 << 20, cpu_ms=4000)
+        assert any(isinstance(one, MemoryExceeded) for one in outcomes)
+        assert any(isinstance(one, Value) for one in outcomes)
+        assert opened.value("return 'small ones are not asked to go'")
+    finally:
+        opened.close()
+
+
+def test_a_large_sdk_is_loaded_beside_scripts_and_shared_by_them(sandbox: Opened) -> None:
+    methods = ",".join(f"m{n}: (value) => call('echo', [{n}, value])" for n in range(5000))
+    sdk = f"(call) => ({{{methods}}})"
+
+    async def story() -> list[Outcome]:
+        large = [
+            Script(code=f"return client.m{n}('x')", sdk=sdk, limits=QUICK, tenant=str(n))
+            for n in range(4999, 4979, -1)
+        ]
+        scripts = [*large, *[script("return client.echo('small')")] * 20]
+        return list(await asyncio.gather(*(sandbox.pool.run(one, Answering()) for one in scripts)))
+
+    outcomes = sandbox.within(story())
+    assert [one.json for one in outcomes if isinstance(one, Value)] == [
+        *([n, "x"] for n in range(4999, 4979, -1)),
+        *["small"] * 20,
+    ]
 
 
 def test_a_cache_that_others_can_write_is_not_used(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""One House of each kind that may call this machine's own servers, a notes server, and an organization a test."""
+"""One House of each kind that may call this machine's own servers, and an organization for each test."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def with_model(lab: Household, endpoint: ChatEndpoint, *, judge: str = "", **tol
 def model_played(
     lab: Household, notes: NotesServer, *turns: Said, judge: str = "", price: Any = None, **fields: Any
 ) -> tuple[dict[str, Any], ChatEndpoint]:
-    """A run of the model that says these turns; the workflow is made for `local/small` behind the preflight."""
+    """A run of the model that says these turns; the workflow is given it behind the preflight's back."""
     source = add_source(lab.house, lab.org.id, notes.url)
     with chat_endpoint(*turns) as endpoint:
         house = with_model(lab, endpoint, judge=judge, price=price)
@@ -108,7 +108,7 @@ def test_a_source_that_never_answers_a_call_runs_into_the_time_limit(
 ) -> None:
     source = add_source(lab.house, lab.org.id, notes.url)
     prompt = plan(step("add_note", title="a", text="b"), step("wait", name="x"), step("list_notes"))
-    run = played(lab, source, prompt, limits={"maxDurationSeconds": 1}, criteria=[ADDED])
+    run = played(lab, source, prompt, limits={"maxDurationSeconds": 4}, criteria=[ADDED])
     assert end_of(run) == ("partial", "Incomplete", "limit_reached")
     assert run["score"] == 1.0
     assert notes.made("list_notes") == []
@@ -134,9 +134,11 @@ def test_unexpected_errors_fail_a_plan_also_where_no_criterion_looks(
 def test_limits_on_calls_count_attempts(lab: Household, notes: NotesServer) -> None:
     source = add_source(lab.house, lab.org.id, notes.url)
     failing = step("get_note", title="nobody") | {"expectError": True}
-    run = played(lab, source, plan(failing, failing, failing), limits={"maxToolCalls": 2})
-    assert (end_of(run), run["toolCalls"]) == (("fail", "Failed", "criteria_failed"), 2)
+    run = played(lab, source, plan(step("list_notes"), failing, failing), limits={"maxToolCalls": 2})
+    assert (end_of(run), run["toolCalls"]) == (("partial", "Incomplete", "limit_reached"), 2)
     assert "maxToolCalls is 2" in run["error"]
+    useless = played(lab, source, plan(failing, failing), limits={"maxToolCalls": 1})
+    assert end_of(useless) == ("fail", "Errored", "limit_reached")
 
 
 def test_a_denied_call_is_answered_as_an_error_and_shown(lab: Household, notes: NotesServer) -> None:

@@ -2,45 +2,48 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 import anyio
 import httpx2
 from mcp.shared.exceptions import MCPError
-from mcp_types import CONNECTION_CLOSED, PARSE_ERROR, REQUEST_TIMEOUT
+from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT
 from pydantic import ValidationError
 
 from ammeter.base.logs import blank_secrets
 from ammeter.engines.mcp_client.http import Seen, judged_status
 from ammeter.engines.mcp_client.port import SourceFault, Target
 
-# What the SDK makes up where an answer was no message of the protocol.
-_MADE_UP = ("Server returned an error response", "Not Found", "Session terminated")
+# What the SDK makes up, as if the server had said it, where an answer was no message of the protocol. The
+# codes do not tell the two apart.
+_MADE_UP = re.compile(
+    r"Server returned an error response$|Not Found$|Session terminated$|Connection closed$|SSE stream"
+    r"|Failed to parse JSON|Redirect to |Unexpected content type|server answered|Request '.*' timed out$"
+)
 _GARBAGE = "The server answers, but not as an MCP server does; check that the base URL is its MCP endpoint."
 
 
 def is_servers_own(error: MCPError) -> bool:
     """Whether the server itself sent this error, as an answer of the protocol."""
-    made_up = error.message in _MADE_UP or error.code in (CONNECTION_CLOSED, PARSE_ERROR, REQUEST_TIMEOUT)
-    return not made_up and not error.message.startswith(
-        ("Redirect to ", "Unexpected content type", "server answered")
-    )
+    return _MADE_UP.match(error.message) is None
 
 
 def translated(error: BaseException, seen: Seen, target: Target) -> SourceFault:
     causes = list(_leaves(error))
-    for cause in causes:
-        if isinstance(cause, SourceFault):
-            return _blanked(cause, target)
-    for cause in causes:
-        if isinstance(cause, MCPError) and is_servers_own(cause):
-            return _blanked(
-                SourceFault("protocol", f"The server answers with error {cause.code}: {cause.message[:300]}"),
-                target,
-            )
-    if seen.fault is not None:
-        return _blanked(seen.fault, target)
-    return _blanked(next((_one(cause) for cause in causes), SourceFault("protocol", _GARBAGE)), target)
+    known = [cause for cause in causes if isinstance(cause, SourceFault)]
+    own = [cause for cause in causes if isinstance(cause, MCPError) and is_servers_own(cause)]
+    if known:
+        fault = known[0]
+    elif seen.fault is not None and (seen.fault.kind != "protocol" or not own):
+        fault = seen.fault
+    elif own:
+        fault = SourceFault(
+            "protocol", f"The server answers with error {own[0].code}: {own[0].message[:300]}"
+        )
+    else:
+        fault = next((_one(cause) for cause in causes), SourceFault("protocol", _GARBAGE))
+    return _blanked(fault, target)
 
 
 def _one(error: BaseException) -> SourceFault:

@@ -24,6 +24,7 @@ from ammeter.engines.mcp_client.port import SourceFault, Target
 _TAIL_BYTES = 4_000
 _PIECE = 64 * 1024
 _KILLED_AFTER_TERM_S = 2.0
+_LAST_BYTES_S = 1.0
 
 
 class Pipes:
@@ -77,6 +78,8 @@ class Pipes:
                 for stream in (from_server, to_server, to_session, from_session):
                     stream.close()
                 await asyncio.shield(self._end(process))
+                # All who held the pipes are gone: their ends come now, and close them.
+                await asyncio.wait(running, timeout=_LAST_BYTES_S)
                 for task in running:
                     task.cancel()
 
@@ -149,8 +152,11 @@ class Pipes:
                 async with asyncio.timeout(grace_s):
                     await process.wait()
                 break
-        # What the process left behind in its group goes too.
+        # What the process left behind in its group goes too; what left the group may still hold the pipes.
         _signal_group(process.pid, signal.SIGKILL)
+        transport = getattr(process, "_transport", None)
+        if transport is not None and process.returncode is not None:
+            asyncio.get_running_loop().call_later(_LAST_BYTES_S, transport.close)
 
 
 def _signal_group(pid: int, number: int) -> None:

@@ -27,14 +27,14 @@ _DATA_BYTES = 2 << 30
 _NAMESPACES = {"net": 0x4000_0000, "ipc": 0x0800_0000, "uts": 0x0400_0000}
 _NEW_USER = 0x1000_0000
 
-_CALLS = (
+CALLS = (
     *("read", "write", "sendto", "recvfrom", "close", "exit", "exit_group", "munmap", "madvise", "brk"),
     *("mremap", "futex", "clock_gettime", "clock_nanosleep", "rt_sigaction", "rt_sigprocmask"),
     *("rt_sigreturn", "sigaltstack", "getrandom", "poll", "ppoll", "sched_yield", "restart_syscall"),
     *("membarrier", "rseq", "getpid", "gettid", "getrusage"),
 )
-_MAPPING = ("mmap", "mprotect")
-_NUMBERS = {
+MAPPING = ("mmap", "mprotect")
+NUMBERS = {
     "x86_64": {
         **{"read": 0, "write": 1, "close": 3, "poll": 7, "mmap": 9, "mprotect": 10, "munmap": 11, "brk": 12},
         **{"rt_sigaction": 13, "rt_sigprocmask": 14, "rt_sigreturn": 15, "sched_yield": 24, "mremap": 25},
@@ -62,7 +62,7 @@ def harden(*, data_bytes: int = _DATA_BYTES) -> dict[str, Any]:
     if sys.platform != "linux":
         return report
     libc = ctypes.CDLL(None, use_errno=True)
-    numbers = _NUMBERS.get(platform.machine())
+    numbers = NUMBERS.get(platform.machine())
     report["namespaces"] = _unshare(libc)
     report["user_dropped"] = _drop_user()
     report["capabilities_dropped"] = _drop_capabilities(libc, numbers)
@@ -70,7 +70,7 @@ def harden(*, data_bytes: int = _DATA_BYTES) -> dict[str, Any]:
     report["undumpable"] = libc.prctl(_DUMPABLE, 0, 0, 0, 0) == 0
     report["landlock"] = _landlock(libc)
     report["limits"] = _limit(data_bytes)
-    report["seccomp"] = numbers is not None and _seccomp(libc, numbers)
+    report["seccomp"] = numbers is not None and _seccomp(libc)
     return report
 
 
@@ -140,28 +140,29 @@ class _Program(ctypes.Structure):
     _fields_ = (("len", ctypes.c_ushort), ("filter", ctypes.c_void_p))
 
 
-def _seccomp(libc: ctypes.CDLL, numbers: dict[str, int]) -> bool:
-    content = _filter(numbers)
+def _seccomp(libc: ctypes.CDLL) -> bool:
+    content = seccomp_filter(platform.machine())
     buffer = ctypes.create_string_buffer(content, len(content))
     program = _Program(len(content) // 8, ctypes.cast(buffer, ctypes.c_void_p))
     return bool(libc.prctl(_SECCOMP, 2, ctypes.byref(program), 0, 0) == 0)
 
 
-def _filter(numbers: dict[str, int]) -> bytes:
+def seccomp_filter(machine: str) -> bytes:
     """BPF over the call's number, its architecture and, for mappings, the third argument."""
 
     def step(code: int, value: int, if_so: int = 0, if_not: int = 0) -> bytes:
         return struct.pack("<HBBI", code, if_so, if_not, value)
 
+    numbers = NUMBERS[machine]
     number, architecture, protection = 0, 4, 32
-    steps = [step(_LOAD, architecture), step(_EQUAL, _ARCHITECTURES[platform.machine()], 1, 0)]
+    steps = [step(_LOAD, architecture), step(_EQUAL, _ARCHITECTURES[machine], 1, 0)]
     steps += [step(_RETURN, _KILL), step(_LOAD, number)]
     # x86_64 has a second set of numbers for the same calls.
     steps += [step(_AT_LEAST, 0x4000_0000, 0, 1), step(_RETURN, _KILL)]
-    for name in _CALLS:
+    for name in CALLS:
         if name in numbers:
             steps += [step(_EQUAL, numbers[name], 0, 1), step(_RETURN, _ALLOW)]
-    for name in _MAPPING:
+    for name in MAPPING:
         checked = [step(_LOAD, protection), step(_ANY_BIT, _PROT_EXEC, 0, 1), step(_RETURN, _KILL)]
         checked.append(step(_RETURN, _ALLOW))
         steps += [step(_EQUAL, numbers[name], 0, len(checked)), *checked]

@@ -109,7 +109,7 @@ class Pool:
             if isinstance(failed, BaseException):
                 await self.stop()
                 raise failed
-        missing = _missing_walls(self.hardening())
+        missing = missing_walls(self.hardening())
         if missing and self._options.hardening == "require":
             report = self.hardening()
             await self.stop()
@@ -260,7 +260,8 @@ async def _drained(link: Link) -> None:
             await asyncio.wait_for(link.lost.wait(), _PING_S)
 
 
-def _missing_walls(report: Mapping[str, Json]) -> list[str]:
+def missing_walls(report: Mapping[str, Json]) -> list[str]:
+    """Those without which no worker is safe enough to require; others are good to have."""
     walls = {"seccomp": "seccomp filter", "limits": "resource limits"}
     return [name for wall, name in walls.items() if not report.get(wall)]
 

@@ -90,6 +90,15 @@ async def _mark(bench: Bench, criterion: Criterion, spent: Spent) -> Mark:
 
 def _plan_mark(bench: Bench, criterion: Criterion) -> Mark:
     problem = _plan_problem(bench)
+    if bench.story.limit is not None:
+        return Mark(
+            criterion_id=criterion.id,
+            criterion_text=criterion.criterion_text,
+            is_required=criterion.is_required,
+            mark=None,
+            reasoning="",
+            problem="A limit cut the plan short; whether its other steps would go as written is not known.",
+        )
     last = next((span for span in reversed(bench.spans) if span.kind == "tool_call"), None)
     excerpt = str(last.output)[:_EXCERPT_CHARS] if last is not None and last.output else ""
     return Mark(

@@ -333,8 +333,8 @@ class _Performance:
         error = None if error is None else self._notebook.clean(error)
         by_model = any(mark.judged_by == "model" for mark in marks)
         with self._lab.db.write() as tx:
-            self._job.check_in(tx)
-            store.append_events(tx, self._run.id, self._notebook.take_waiting())
+            if not self._may_end(tx):
+                return
             finish(
                 tx,
                 self._run,
@@ -356,6 +356,14 @@ class _Performance:
 
     def _end_errored(self, verdict: Verdict, error: str) -> None:
         with self._lab.db.write() as tx:
-            self._job.check_in(tx)
-            store.append_events(tx, self._run.id, self._notebook.take_waiting())
-            finish(tx, self._run, verdict, error=error, counts=self._notebook.counts())
+            if self._may_end(tx):
+                finish(tx, self._run, verdict, error=error, counts=self._notebook.counts())
+
+    def _may_end(self, tx: Tx) -> bool:
+        """Whether the run is still ours to end; what is not yet written of it then is."""
+        self._job.check_in(tx)
+        run = store.find_run(tx, self._run.id, lock=True)
+        if run is None or run.status != "running":
+            return False
+        store.append_events(tx, self._run.id, self._notebook.take_waiting())
+        return True

@@ -48,6 +48,16 @@ _MESSAGES = (
 )
 
 
+def _finite(text: str) -> float | None:
+    value = float(text)
+    return value if abs(value) != float("inf") else None
+
+
+# NaN and its kin are no JSON; an API that sends them means that there is no number.
+_PLAIN = json.JSONDecoder(parse_constant=lambda _: None)
+_FINITE = json.JSONDecoder(parse_constant=lambda _: None, parse_float=_finite)
+
+
 class Unreadable(Exception):
     """The answer is not what it says it is, in words."""
 
@@ -97,9 +107,9 @@ def read_fault(operation: Operation, answer: Answer, strip: Stripper) -> dict[st
 def read_json(raw: bytes, strip: Stripper) -> Any:
     if raw.count(b"[") + raw.count(b"{") > MAX_DEPTH and _is_too_deep(raw):
         raise Unreadable(f"The API's answer is nested more than {MAX_DEPTH} levels deep.")
-    hooks: dict[str, Any] = {"parse_float": _finite} if _HUGE.search(raw) else {}
+    decoder = _FINITE if _HUGE.search(raw) else _PLAIN
     try:
-        value = json.loads(raw, parse_constant=lambda _: None, **hooks)
+        value = decoder.decode(raw.decode(json.detect_encoding(raw), "surrogatepass"))
     except (ValueError, RecursionError):
         raise Unreadable("The API's answer says that it is JSON and is not.") from None
     return value if strip.is_clean(raw) else strip.json(value)
@@ -205,11 +215,6 @@ def _is_text(raw: bytes) -> bool:
         # A letter may be cut in two at the end.
         return error.start >= len(raw) - 3 and b"\0" not in raw
     return b"\0" not in raw
-
-
-def _finite(text: str) -> float | None:
-    value = float(text)
-    return value if abs(value) != float("inf") else None
 
 
 def _is_too_deep(raw: bytes) -> bool:
