@@ -78,5 +78,7 @@ def configure(*, level: str, json_lines: bool) -> None:
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
-    for chatty in ("alembic", "uvicorn", "procrastinate"):
+    for chatty in ("alembic", "uvicorn", "procrastinate", "httpx2", "httpcore2"):
         logging.getLogger(chatty).setLevel(max(logging.WARNING, root.level))
+    # The MCP SDK logs whole answers of servers, and raises whatever it logs.
+    logging.getLogger("mcp").setLevel(logging.CRITICAL)

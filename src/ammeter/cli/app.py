@@ -18,6 +18,7 @@ from ammeter.cli.house import AsJson, opened
 from ammeter.cli.mcp import mcp_commands, try_commands
 from ammeter.cli.remote import Refused, RemoteError
 from ammeter.cli.shown import show
+from ammeter.cli.source import skills_commands, source_commands
 from ammeter.engines.db.database import Database
 from ammeter.engines.db.migrate import migrate as run_migrations
 from ammeter.settings import load_settings
@@ -37,6 +38,8 @@ def app() -> typer.Typer:
     commands.add_typer(bundle_commands(), name="bundle")
     commands.add_typer(mcp_commands(), name="mcp")
     commands.add_typer(try_commands(), name="try")
+    commands.add_typer(source_commands(), name="source")
+    commands.add_typer(skills_commands(), name="skills")
     commands.add_typer(admin_commands(), name="admin")
     return commands
 

@@ -84,6 +84,9 @@ class Remote:
     ) -> Any:
         return self._ask("POST", path, body, headers or {}, watch)
 
+    def patch(self, path: str, body: bytes) -> Any:
+        return self._ask("PATCH", path, body, {}, None)
+
     def signature(self, body: bytes) -> dict[str, str]:
         """The headers that sign a body: HMAC-SHA256 under the key over `<timestamp>.<body>`."""
         stamp = str(int(time.time()))
@@ -156,7 +159,7 @@ class Remote:
         connection.putrequest(method, path)
         for name, value in sent.items():
             connection.putheader(name, value)
-        if method == "POST":
+        if method != "GET":
             connection.putheader("content-length", str(len(body or b"")))
         connection.endheaders()
         connection.sock.settimeout(self._timeout_s)

@@ -36,7 +36,7 @@ def test_a_card_holds_what_an_agent_reads_and_what_the_search_reads() -> None:
 
 
 def test_a_key_in_a_header_is_no_word_to_find_an_operation_by() -> None:
-    headers = [{"name": name, "in": "header", "schema": {}} for name in ("X-Api-Key", "X-Trace")]
+    headers: list[Any] = [{"name": name, "in": "header", "schema": {}} for name in ("X-Api-Key", "X-Trace")]
     card = make_cards(whole({"parameters": [*headers, query("x-api-key")]}), "client")[0]
     assert [name for name, _ in card.parameter_texts] == ["x-api-key", "X-Trace"]
 

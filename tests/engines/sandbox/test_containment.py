@@ -44,7 +44,7 @@ OF_BROWSERS = {
         "Intl",
         "crypto",
     ),
-    *("console", "setTimeout", "setInterval", "clearInterval", "clearTimeout"),
+    *("crypto", "console", "setTimeout", "setInterval", "clearInterval", "clearTimeout"),
 }
 
 

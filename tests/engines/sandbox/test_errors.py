@@ -82,7 +82,7 @@ def test_an_error_that_cannot_be_shown_is_still_an_error(sandbox: Opened, code: 
             "const m = new Map(); m.set('a b', m); return m",
             'result["a b"] is a circular reference to result.',
         ),
-        ("const e = new Error(); e.cause = e; e.of = {e}; return e", "result.of.e is a circular reference"),
+        ("const e = new Error(); e.of = {e}; return e", "result.of.e is a circular reference to result."),
         ("return {x: {get a() { throw new Error('from a getter') }}}", "result.x.a threw from a getter."),
         ("return {toJSON() { throw new Error('from toJSON') }}", "from toJSON"),
         ("return new Proxy({}, {ownKeys() { throw new Error('from a trap') }})", "from a trap"),

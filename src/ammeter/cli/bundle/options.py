@@ -65,11 +65,11 @@ class Files:
     def read(self) -> dict[str, Any]:
         if [self.openapi, self.overlay, self.manifest].count("-") > 1:
             raise typer.BadParameter("standard input can be one of the files only", param_hint="-")
-        sent: dict[str, Any] = {"openapi": _as_sent(_text("--openapi", self.openapi))}
+        sent: dict[str, Any] = {"openapi": _as_sent(read_text_file("--openapi", self.openapi))}
         if self.overlay:
-            sent["overlay"] = _as_sent(_text("--overlay", self.overlay))
+            sent["overlay"] = _as_sent(read_text_file("--overlay", self.overlay))
         if self.manifest:
-            sent["manifest"] = _object("--manifest", self.manifest)
+            sent["manifest"] = read_object_file("--manifest", self.manifest)
         return sent
 
 
@@ -87,7 +87,7 @@ def provenance(
     return {name: value for name, value in told.items() if value is not None}
 
 
-def _text(option: str, name: str) -> str:
+def read_text_file(option: str, name: str) -> str:
     try:
         raw = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
         text = raw.decode("utf-8-sig")
@@ -121,11 +121,11 @@ def _refuse(constant: str) -> Any:
     raise ValueError(f"{constant} is not JSON")
 
 
-def _object(option: str, name: str) -> dict[str, Any]:
+def read_object_file(option: str, name: str) -> dict[str, Any]:
     # Imported here: reading YAML is for those who have some.
     from ammeter.engines.compiler.document import read_object
 
-    reading = read_object(_text(option, name))
+    reading = read_object(read_text_file(option, name))
     if reading.document is None:
         told = "; ".join(finding.message for finding in reading.findings)
         raise typer.BadParameter(f"{name}: {told}", param_hint=option)

@@ -175,7 +175,8 @@ class _Session:
                 self._ready.set()
                 await self._stop.wait()
         except (Exception, BaseExceptionGroup) as error:  # noqa: BLE001  told to whoever asks next
-            if self._fault is None:
+            # What breaks while we hang up is of no interest.
+            if self._fault is None and not self._stop.is_set():
                 self._fault = self._why(error)
         finally:
             self._stop.set()

@@ -25,6 +25,7 @@ _TAIL_BYTES = 4_000
 _PIECE = 64 * 1024
 _KILLED_AFTER_TERM_S = 2.0
 _LAST_BYTES_S = 1.0
+_LOOK_S = 0.1
 
 
 class Pipes:
@@ -71,6 +72,7 @@ class Pipes:
                 tasks.create_task(self._read(process, to_session)),
                 tasks.create_task(self._write(process, from_session)),
                 tasks.create_task(self._listen(process)),
+                tasks.create_task(self._watch(process)),
             ]
             try:
                 yield from_server, to_server
@@ -140,6 +142,12 @@ class Pipes:
         assert process.stderr is not None
         while piece := await process.stderr.read(_PIECE):
             self._tail = (self._tail + piece)[-_TAIL_BYTES:]
+
+    async def _watch(self, process: asyncio.subprocess.Process) -> None:
+        """A child that outlives the process would hold its pipes open, and nobody would see its end."""
+        while process.returncode is None:  # noqa: ASYNC110  its own wait() waits for the pipes too
+            await asyncio.sleep(_LOOK_S)
+        _signal_group(process.pid, signal.SIGKILL)
 
     async def _end(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdin is not None

@@ -64,6 +64,9 @@ class Lines:
                 return Position(line=number, column=found.start() + 1)
         return None
 
+    def is_at(self, at: Position, sign: str) -> bool:
+        return self._text[at.line - 1].startswith(sign, at.column - 1)
+
     def stack(self, stack: str) -> str:
         """Only frames of the user's text, at the user's places."""
         kept = []

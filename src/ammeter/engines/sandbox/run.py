@@ -243,11 +243,11 @@ class Run:
                 f" JavaScript, and no modules ({message})."
             )
             at = at or lines.importing()
-        elif name == "SyntaxError" and message.endswith("'@'"):
-            message = f"Decorators are not supported: {message}"
         self._end(self._script_error(name, message, at, lines.stack(stack)))
 
     def _script_error(self, name: str, message: str, at: Position | None, stack: str) -> ScriptError:
+        if name == "SyntaxError" and at and self._lines(None).is_at(at, "@"):
+            message = f"Decorators are not supported: {message}"
         return ScriptError(
             name=name[:200],
             message=message[:4000],

@@ -66,9 +66,10 @@ class Stripper:
 
     def strip(self, source: str) -> Stripped:
         """Raises `NotTypeScript`."""
-        answer = self._transform(source, mode="strip-only", source_map=False)
+        # Without options, which are stripping alone: each would be asked for in several calls.
+        answer = self._transform(source, _UNDEFINED)
         if answer.get("code") == "UnsupportedSyntax":
-            answer = self._transform(source, mode="transform", source_map=True)
+            answer = self._transform(source, {"mode": "transform", "module": True, "sourceMap": True})
         if "startLine" in answer or "message" in answer:
             line, column = answer.get("startLine"), answer.get("startColumn")
             raise NotTypeScript(
@@ -81,8 +82,7 @@ class Stripper:
             code=str(answer["code"]), source_map=source_map if isinstance(source_map, str) else None
         )
 
-    def _transform(self, source: str, *, mode: str, source_map: bool) -> dict[str, Any]:
-        options = {"mode": mode, "module": True, "filename": "script.ts", "sourceMap": source_map}
+    def _transform(self, source: str, options: Any) -> dict[str, Any]:
         self._store.set_fuel(_FUEL + len(source) * _FUEL_PER_LETTER)
         try:
             place = self._call("__wbindgen_add_to_stack_pointer", -16)

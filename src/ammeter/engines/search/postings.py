@@ -6,6 +6,7 @@ are of three kinds, told by their first sign: words, whole names (`=userid`) and
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
@@ -42,7 +43,9 @@ class _Interned:
     """Term ids in order of first sight; texts repeat across operations, so each is taken apart once."""
 
     def __init__(self) -> None:
-        self.ids: dict[str, int] = {}
+        self.ids: defaultdict[str, int] = defaultdict()
+        # A term that was not seen before gets the next number.
+        self.ids.default_factory = self.ids.__len__
         self._words: dict[str, tuple[int, ...]] = {}
         self._wholes: dict[str, tuple[int, ...]] = {}
 
@@ -53,24 +56,21 @@ class _Interned:
             case "whole":
                 return self._of_whole
             case "verb":
-                return lambda verb: (self._id(VERB_CLASS + verb),)
+                return lambda verb: (self.ids[VERB_CLASS + verb],)
 
     def _of_words(self, text: str) -> tuple[int, ...]:
         found = self._words.get(text)
         if found is None:
-            found = self._words[text] = tuple(self._id(word) for word in words(text))
+            found = self._words[text] = tuple(map(self.ids.__getitem__, words(text)))
         return found
 
     def _of_whole(self, name: str) -> tuple[int, ...]:
         found = self._wholes.get(name)
         if found is None:
             parts = words(name)
-            found = (self._id(WHOLE + "".join(parts)),) if len(parts) > 1 else ()
+            found = (self.ids[WHOLE + "".join(parts)],) if len(parts) > 1 else ()
             self._wholes[name] = found
         return found
-
-    def _id(self, term: str) -> int:
-        return self.ids.setdefault(term, len(self.ids))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

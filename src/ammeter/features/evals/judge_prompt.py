@@ -100,8 +100,8 @@ def question_from_notes(
     excerpts = [Piece(span_id=note.span_id, text=f"[{note.span_id}] {note.excerpt}") for note in notes]
     return (
         f"{_request(request)}\n\nThe transcript is long. It was read in {windows_read} parts; of each,"
-        f" what bears on the criterion was copied.\nOutline of all spans:\n{outline}\n\nExcerpts:\n{fenced(excerpts)}"
-        f"\n\nThe criterion to judge:\n{criterion}"
+        f" what bears on the criterion was copied.\nOutline of all spans:\n{outline}\n\nExcerpts:\n"
+        f"{fenced(excerpts)}\n\nThe criterion to judge:\n{criterion}"
     )
 
 

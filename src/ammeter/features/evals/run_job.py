@@ -182,10 +182,9 @@ class _Performance:
             raise Cancelled
         await self._begin()
         story = self._notebook.story
+        self._make_model()
         if not story.tested:
             await self._test()
-        else:
-            self._make_model()
         marks: list[Mark] = []
         bench = self._bench()
         if story.fault is None:

@@ -19,9 +19,14 @@ Outcome = Literal["ok", "error", "miss", "refused", "busy"]
 what was refused or met no room was not carried out, and counts as neither script nor search."""
 SessionSource = Literal["header", "handle", "traceparent", "recent", "new"]
 Flag = Literal["blocked_egress", "secret_stripped", "unknown_outcome_write"]
+Signal = Literal["searched_again", "repeated_failure", "gave_up"]
+"""What an agent does when it gets stuck, whatever it says of its frustration; see `trail.py`."""
 
 KINDS: tuple[Kind, ...] = ("initialize", "search", "script")
 FLAGS: tuple[Flag, ...] = ("blocked_egress", "secret_stripped", "unknown_outcome_write")
+SIGNALS: tuple[Signal, ...] = ("searched_again", "repeated_failure", "gave_up")
+HIGH_FRUSTRATION = 7
+"""Stated so high, or with a signal, a session is a strained one."""
 
 
 class LogLine(TypedDict):
@@ -131,6 +136,13 @@ class Session:
     flags: tuple[Flag, ...]
     """By rule: what an event of the session was flagged with."""
     flagged_by_person: bool
+    intents: tuple[str, ...]
+    """Of its scripts, as the agent wrote them, each once; the first twenty."""
+    signals: tuple[Signal, ...]
+    strained: bool
+    """Frustration stated as high, or a signal of it."""
+    repeat: bool
+    """An earlier session of the same key or client had one of its intents."""
 
     @property
     def flagged(self) -> bool:
@@ -146,6 +158,13 @@ class SessionPage:
     rows: Sequence[Session]
     next_after: tuple[datetime, str] | None
     """Where the next page begins; None at the end."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionCounts:
+    sessions: int
+    strained: int
+    with_intent: int
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -18,9 +18,11 @@ from sqlalchemy import (
     insert,
     or_,
     select,
+    true,
     tuple_,
     update,
 )
+from sqlalchemy import Row as SqlRow
 
 from ammeter.base.clock import now
 from ammeter.engines.db.database import Tx
@@ -30,10 +32,21 @@ from ammeter.engines.db.tables import (
     telemetry_events,
     telemetry_hours,
     telemetry_operation_days,
+    telemetry_session_intents,
     telemetry_session_operations,
+    telemetry_session_searches,
     telemetry_sessions,
 )
-from ammeter.features.telemetry.model import FLAGS, Event, Session, SessionPage, StoredEvent, Use
+from ammeter.features.telemetry.model import (
+    FLAGS,
+    SIGNALS,
+    Event,
+    Session,
+    SessionCounts,
+    SessionPage,
+    StoredEvent,
+    Use,
+)
 from ammeter.features.telemetry.tally import (
     ROLL_UP_COUNTS,
     SESSION_COUNTS,
@@ -47,23 +60,32 @@ from ammeter.features.telemetry.tally import (
     tally_sessions,
     tally_use,
 )
+from ammeter.features.telemetry.trail import FAILED, FAILED_AT_THE_END, exact_key_of, from_json, key_of
+from ammeter.features.telemetry.trail_store import NEEDED, add_trails, prune_askers, prune_trails
 
 RECENT = timedelta(days=30)
 
-_e, _s, _p, _o = (
+_e, _s, _p, _o, _i, _q = (
     telemetry_events.c,
     telemetry_sessions.c,
     telemetry_session_operations.c,
     telemetry_operation_days.c,
+    telemetry_session_intents.c,
+    telemetry_session_searches.c,
 )
 _ROLL_UPS: dict[Bucket, Table] = {"hour": telemetry_hours, "day": telemetry_days}
 _EVENT_FIELDS = tuple(field.name for field in fields(Event))
+_SESSION_FIELDS = tuple(
+    field.name for field in fields(Session) if field.name not in ("flags", "intents", "signals")
+)
 _SEQUENCES = ("result_operations", "logs", "calls", "invented", "flags")
 
 
 def insert_batch(tx: Tx, events: Sequence[Event]) -> None:
     """Events and all sums over them. Rows that other recorders may lock too are taken in one order."""
-    stored = placed(events, _add_to_sessions(tx, events))
+    before, sessions = _add_to_sessions(tx, events)
+    stored = placed(events, before)
+    add_trails(tx, stored, sessions)
     new_pairs = _add_session_operations(tx, session_operations(events))
     _add_up(tx, telemetry_operation_days, tally_use((each.event for each in stored), new_pairs), USE_COUNTS)
     for bucket, table in _ROLL_UPS.items():
@@ -76,8 +98,10 @@ def stored_ids(tx: Tx, ids: Sequence[str]) -> set[str]:
     return set(tx.scalars(select(_e.id).where(_e.id.in_(ids))))
 
 
-def _add_to_sessions(tx: Tx, events: Sequence[Event]) -> dict[str, tuple[int, int]]:
-    """How many events and scripts each session had before."""
+def _add_to_sessions(
+    tx: Tx, events: Sequence[Event]
+) -> tuple[dict[str, tuple[int, int]], dict[str, SqlRow[Any]]]:
+    """How many events and scripts each session had before, and its row as it is now."""
     rows = tally_sessions(events)
     making = merging_insert(tx, telemetry_sessions)
     new = making.excluded
@@ -97,11 +121,12 @@ def _add_to_sessions(tx: Tx, events: Sequence[Event]) -> dict[str, tuple[int, in
         "client_version": case((_s.client_version == "", new.client_version), else_=_s.client_version),
     }
     upsert = making.on_conflict_do_update(index_elements=[_s.id], set_=later)
-    after = {row.id: row for row in tx.execute(upsert.returning(_s.id, _s.events, _s.scripts), rows)}
-    return {
+    after = {row.id: row for row in tx.execute(upsert.returning(_s.events, _s.scripts, *NEEDED), rows)}
+    before = {
         row["id"]: (after[row["id"]].events - row["events"], after[row["id"]].scripts - row["scripts"])
         for row in rows
     }
+    return before, after
 
 
 def _add_session_operations(tx: Tx, pairs: Sequence[tuple[str, str]]) -> set[tuple[str, str]]:
@@ -154,10 +179,19 @@ def list_sessions(
     source_ids: Sequence[str] | None = None,
     environment: str | None = None,
     flagged: bool = False,
+    strained: bool = False,
+    repeat: bool = False,
+    intent: str | None = None,
+    failed_search: str | None = None,
+    over_before: datetime | None = None,
     after: tuple[datetime, str] | None = None,
     limit: int = 50,
 ) -> SessionPage:
-    """With an event in the range, the latest first; `after` is where the page before ended."""
+    """With an event in the range, the latest first; `after` is where the page before ended.
+
+    `intent` in any case and spacing, `failed_search` to the letter; sessions without an event since
+    `over_before` count as over.
+    """
     chosen = select(telemetry_sessions).where(_s.org_id == org_id, _s.last_event_at >= since)
     if until is not None:
         chosen = chosen.where(_s.started_at < until)
@@ -165,8 +199,18 @@ def list_sessions(
         chosen = chosen.where(_s.source_id.in_(source_ids))
     if environment is not None:
         chosen = chosen.where(_s.environment == environment)
-    if flagged:
-        chosen = chosen.where(or_(_s.flagged_by_person, *(_s[flag] > 0 for flag in FLAGS)))
+    for wanted, column in ((flagged, _s.flagged), (strained, _s.strained), (repeat, _s.repeat)):
+        if wanted:
+            chosen = chosen.where(column == true())
+    if intent is not None:
+        having = select(_i.session_id).where(_i.org_id == org_id, _i.intent_key == key_of(intent))
+        chosen = chosen.where(_s.id.in_(having))
+    if failed_search is not None:
+        failed = _q.state.in_(FAILED)
+        if over_before is not None:
+            failed = or_(failed, and_(_q.state == FAILED_AT_THE_END, _s.last_event_at < over_before))
+        mine = (_q.session_id == _s.id, _q.org_id == org_id, _q.query_key == exact_key_of(failed_search))
+        chosen = chosen.join(telemetry_session_searches, and_(*mine)).where(failed)
     if after is not None:
         at, session_id = after
         earlier = and_(_s.last_event_at == at, _s.id < session_id)
@@ -177,10 +221,34 @@ def list_sessions(
     return SessionPage(rows=rows[:limit], next_after=(last.last_event_at, last.id) if last else None)
 
 
+def count_sessions(
+    tx: Tx, org_id: str, *, since: datetime, until: datetime, source_ids: Sequence[str] | None = None
+) -> SessionCounts:
+    """Of those that began in the range."""
+    chosen = select(_s.strained, _s.has_intent, func.count().label("sessions")).where(
+        # `IN` names both values, so that the index serves; whoever began since then was heard of since then.
+        _s.org_id == org_id,
+        _s.strained.in_([True, False]),
+        _s.last_event_at >= since,
+        _s.started_at >= since,
+        _s.started_at < until,
+    )
+    if source_ids is not None:
+        chosen = chosen.where(_s.source_id.in_(source_ids))
+    rows = list(tx.execute(chosen.group_by(_s.strained, _s.has_intent)))
+    return SessionCounts(
+        sessions=sum(row.sessions for row in rows),
+        strained=sum(row.sessions for row in rows if row.strained),
+        with_intent=sum(row.sessions for row in rows if row.has_intent),
+    )
+
+
 def flag_session(tx: Tx, org_id: str, session_id: str, *, flagged: bool) -> bool:
     """A person's flag; whether there is such a session."""
     chosen = update(telemetry_sessions).where(_s.org_id == org_id, _s.id == session_id)
-    return tx.execute(chosen.values(flagged_by_person=flagged)).rowcount == 1
+    by_rule = or_(*(_s[flag] > 0 for flag in FLAGS))
+    either = true() if flagged else by_rule
+    return tx.execute(chosen.values(flagged_by_person=flagged, flagged=either)).rowcount == 1
 
 
 def find_recent_session(
@@ -258,8 +326,9 @@ def prune_events(tx: Tx, before: datetime, *, limit: int) -> int:
     session_ids = list(tx.scalars(ended))
     for part in (session_ids[i : i + 500] for i in range(0, len(session_ids), 500)):
         tx.execute(delete(telemetry_session_operations).where(_p.session_id.in_(part)))
+        prune_trails(tx, part)
         tx.execute(delete(telemetry_sessions).where(_s.id.in_(part)))
-    return events + len(session_ids)
+    return events + len(session_ids) + prune_askers(tx, before, limit=limit)
 
 
 def prune_sums(tx: Tx, before: datetime, *, limit: int) -> int:
@@ -280,5 +349,11 @@ def _stored(row: RowMapping) -> StoredEvent:
 
 
 def _session(row: RowMapping) -> Session:
-    flags = tuple(flag for flag in FLAGS if row[flag])
-    return Session(**{name: value for name, value in row.items() if name not in FLAGS}, flags=flags)
+    given = {name: row[name] for name in _SESSION_FIELDS}
+    trail = from_json(row["trail"])
+    return Session(
+        **given,
+        flags=tuple(flag for flag in FLAGS if row[flag]),
+        intents=tuple(trail.intents),
+        signals=tuple(signal for signal in SIGNALS if getattr(trail, signal)),
+    )
