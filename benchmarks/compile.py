@@ -69,7 +69,8 @@ class Program:
             popen.returncode = os.waitstatus_to_exitcode(status)
             said, complained = _text(out), _text(err)
         if popen.returncode:
-            self.failed = (complained.strip().splitlines() or [f"ended with {popen.returncode}"])[-1][:100]
+            lines = [line for line in complained.splitlines() if "Error" in line]
+            self.failed = (lines or [f"ended with {popen.returncode}"])[-1][:100]
             return
         told = json.loads(said.splitlines()[-1])
         cpu_s = used.ru_utime + used.ru_stime

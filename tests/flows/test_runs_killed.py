@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sqlalchemy import text
 
-from tests.evaluating import LOOPBACK, add_source, create, list_runs, plan, step
+from tests.evaluating import LOOPBACK, add_source, create, list_runs, plan, step, work_off
 from tests.household import make_client, make_household, make_settings, opened_house
 from tests.notes_server import notes_server
 from tests.server import running, until
@@ -57,6 +57,7 @@ def test_one_process_plays_a_workflow_on_its_schedule_once(sqlite_url: str, tmp_
         household = make_household(house, client)
         source = add_source(house, household.org.id, notes.url)
         made = create(household, source, plan(step("list_notes")), schedule={"everyMinutes": 5})
+        work_off(household)
         # As if nobody had ticked for an hour.
         with house.db.write() as tx:
             tx.execute(

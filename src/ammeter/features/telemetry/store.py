@@ -206,7 +206,7 @@ def list_sessions(
         having = select(_i.session_id).where(_i.org_id == org_id, _i.intent_key == key_of(intent))
         chosen = chosen.where(_s.id.in_(having))
     if failed_search is not None:
-        failed = _q.state.in_(FAILED)
+        failed: ColumnElement[bool] = _q.state.in_(FAILED)
         if over_before is not None:
             failed = or_(failed, and_(_q.state == FAILED_AT_THE_END, _s.last_event_at < over_before))
         mine = (_q.session_id == _s.id, _q.org_id == org_id, _q.query_key == exact_key_of(failed_search))

@@ -1,4 +1,4 @@
-"""What a session's events tell one after another: its intents, searches that led nowhere, signs of trouble."""
+"""What events of a session tell one after another: intents, searches that led nowhere, signs of trouble."""
 
 from __future__ import annotations
 
