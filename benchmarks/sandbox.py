@@ -43,7 +43,13 @@ class Answering:
 
 
 def sdk(operations: int) -> str:
-    paging = {"kind": "cursor", "items": ["data"], "arg": "after", "name": "after", "size": "limit"}
+    paging: dict[str, Any] = {
+        "kind": "cursor",
+        "items": ["data"],
+        "arg": "after",
+        "name": "after",
+        "size": "limit",
+    }
     paging |= {"next": ["next"], "more": [], "first": 0}
     table = [
         [[f"group{n // 20}", f"operation{n}"], f"GET /some/path/{{id}}/thing{n}", None if n % 5 else paging]

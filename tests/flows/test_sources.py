@@ -1,4 +1,4 @@
-"""Sources from the command line on a running server: a package behind walls, the server's own endpoint, skills."""
+"""Sources from the command line on a running server: a package behind walls, its own endpoint, skills."""
 
 from __future__ import annotations
 

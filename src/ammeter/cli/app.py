@@ -17,8 +17,11 @@ from ammeter.cli.first import DEMO_SLUG, FirstOwner, demo_owner, make_first_owne
 from ammeter.cli.house import AsJson, opened
 from ammeter.cli.mcp import mcp_commands, try_commands
 from ammeter.cli.remote import Refused, RemoteError
+from ammeter.cli.run import run_commands
 from ammeter.cli.shown import show
 from ammeter.cli.source import skills_commands, source_commands
+from ammeter.cli.workflow import workflow_commands
+from ammeter.cli.workflow.commands import sync
 from ammeter.engines.db.database import Database
 from ammeter.engines.db.migrate import migrate as run_migrations
 from ammeter.settings import load_settings
@@ -40,6 +43,9 @@ def app() -> typer.Typer:
     commands.add_typer(try_commands(), name="try")
     commands.add_typer(source_commands(), name="source")
     commands.add_typer(skills_commands(), name="skills")
+    commands.add_typer(workflow_commands(), name="workflow")
+    commands.add_typer(run_commands(), name="run")
+    commands.command()(sync)
     commands.add_typer(admin_commands(), name="admin")
     return commands
 

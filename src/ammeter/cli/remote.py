@@ -87,6 +87,9 @@ class Remote:
     def patch(self, path: str, body: bytes) -> Any:
         return self._ask("PATCH", path, body, {}, None)
 
+    def delete(self, path: str) -> Any:
+        return self._ask("DELETE", path, None, {}, None)
+
     def signature(self, body: bytes) -> dict[str, str]:
         """The headers that sign a body: HMAC-SHA256 under the key over `<timestamp>.<body>`."""
         stamp = str(int(time.time()))

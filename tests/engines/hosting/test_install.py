@@ -1,4 +1,4 @@
-"""Installing by exact version, with the real npm and pip, from registries that are a few files on this machine."""
+"""Installing by exact version, with the real npm and pip, from registries on this very machine."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_npm_installs_the_newest_once_and_then_that_version_without_running_scri
             first, second = await asyncio.gather(installer.install(package), installer.install(package))
             assert first == second
             assert first.version == "1.1.0"
-            assert not list(tmp_path.rglob("was-run"))
+            assert not list(tmp_path.rglob("was-run"))  # noqa: ASYNC240
             versions.append("2.0.0")
             kept = await installer.install(Package(registry="npm", name="tiny-server", version="1.1.0"))
             assert kept == first

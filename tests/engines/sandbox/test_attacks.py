@@ -134,8 +134,7 @@ def test_a_megabyte_of_types_is_run(sandbox: Opened) -> None:
     body = "".join(line.replace("{n}", str(n)) for n in range(20_000))
     code = f"const seen: object[] = [];\n{body}return seen.length"
     assert len(code) > 1 << 20
-    limits = {"script_bytes": 2 << 20, "cpu_ms": 20_000, "wall_ms": 29_000, "memory_bytes": 128 << 20}
-    outcome = sandbox.run(code, **limits)
+    outcome = sandbox.run(code, script_bytes=2 << 20, cpu_ms=20_000, wall_ms=29_000, memory_bytes=128 << 20)
     assert isinstance(outcome, Value), outcome
     assert outcome.json == 20_000
 

@@ -170,6 +170,12 @@ def find_session(tx: Tx, org_id: str, session_id: str) -> Session | None:
     return _session(row) if row else None
 
 
+def find_sessions(tx: Tx, org_id: str, session_ids: Sequence[str]) -> list[Session]:
+    """Those that are there, in any order."""
+    chosen = select(telemetry_sessions).where(_s.org_id == org_id, _s.id.in_(session_ids))
+    return [_session(row) for row in tx.execute(chosen).mappings()]
+
+
 def list_sessions(
     tx: Tx,
     org_id: str,
@@ -299,6 +305,16 @@ def sums(
         chosen = chosen.where(t.environment == environment)
     rows = tx.execute(chosen.group_by(t.at).order_by(t.at)).mappings()
     return [{"at": row["at"], **{name: int(row[name]) for name in ROLL_UP_COUNTS}} for row in rows]
+
+
+def first_day(tx: Tx, org_id: str, *, source_ids: Sequence[str] | None = None) -> datetime | None:
+    """The first day of which there are sums."""
+    days = telemetry_days.c
+    chosen = select(func.min(days.at)).where(days.org_id == org_id)
+    if source_ids is not None:
+        chosen = chosen.where(days.source_id.in_(source_ids))
+    found: datetime | None = tx.scalar(chosen)
+    return found
 
 
 def recent_use(
