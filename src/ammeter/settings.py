@@ -16,20 +16,17 @@ from urllib.request import getproxies, proxy_bypass
 
 from pydantic import (
     AliasChoices,
-    BaseModel,
-    ConfigDict,
     Field,
     SecretStr,
-    TypeAdapter,
     ValidationError,
     field_validator,
 )
-from pydantic.alias_generators import to_camel
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
 from ammeter.base.errors import SettingsError
 from ammeter.base.logs import blank_secrets
 from ammeter.base.text import nearest
+from ammeter.engines.models.endpoints import Endpoint, read_endpoints
 
 PREFIX = "AMMETER_"
 _NOT_SETTINGS = ("AMMETER_TEST_",)
@@ -50,38 +47,6 @@ _TOOL_VARIABLE = re.compile(
 )
 
 WordList = Annotated[tuple[str, ...], NoDecode]
-
-
-class ModelEndpoint(BaseModel):
-    """One entry of `AMMETER_MODELS`."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, alias_generator=to_camel)
-
-    base_url: str = Field(pattern=r"^https?://\S+$")
-    key: str = Field("", pattern=r"^(env:[A-Za-z_][A-Za-z0-9_]*)?$")
-    names: list[str] = []
-    mode: Literal["tools", "constrained"] = "tools"
-    input_usd_per_million: float | None = Field(None, ge=0)
-    output_usd_per_million: float | None = Field(None, ge=0)
-
-    @property
-    def key_value(self) -> str:
-        """Of the variable that `key` names."""
-        return os.environ.get(self.key.removeprefix("env:"), "") if self.key else ""
-
-
-def _read_endpoints(text: str) -> dict[str, ModelEndpoint]:
-    if not text:
-        return {}
-    try:
-        return TypeAdapter(dict[str, ModelEndpoint]).validate_json(text)
-    except ValidationError as error:
-        first = error.errors(include_input=False, include_url=False)[0]
-        place = ".".join(map(str, first["loc"])) or "it"
-        raise ValueError(
-            f"{place}: {first['msg']}; write an object such as"
-            ' {"local": {"baseUrl": "http://127.0.0.1:8080/v1", "key": "env:LOCAL_KEY"}}'
-        ) from None
 
 
 class Settings(BaseSettings):
@@ -286,12 +251,12 @@ class Settings(BaseSettings):
     @field_validator("models")
     @classmethod
     def _model_endpoints(cls, value: str) -> str:
-        _read_endpoints(value)
+        read_endpoints(value, {})
         return value
 
     @property
-    def model_endpoints(self) -> dict[str, ModelEndpoint]:
-        return _read_endpoints(self.models)
+    def model_endpoints(self) -> dict[str, Endpoint]:
+        return read_endpoints(self.models, os.environ)
 
     @property
     def secret_environment(self) -> dict[str, str]:

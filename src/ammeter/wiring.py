@@ -20,9 +20,8 @@ from ammeter.engines.egress.guard import Guard
 from ammeter.engines.hosting.host import Hosting
 from ammeter.engines.jobs.choose import make_jobs
 from ammeter.engines.jobs.port import Handler, Jobs
-from ammeter.engines.models.endpoints import VENDORS, Endpoint, Reachable
+from ammeter.engines.models.endpoints import VENDORS, Reachable
 from ammeter.engines.models.gateway import Models
-from ammeter.engines.models.prices import Price
 from ammeter.engines.sandbox.lazy import LazySandbox
 from ammeter.features.bundles.build import Builder
 from ammeter.features.bundles.model import RecentUse
@@ -173,18 +172,8 @@ def _private_networks(settings: Settings) -> tuple[str, ...]:
 
 def _reachable_models(settings: Settings) -> Reachable:
     keys = (settings.openai_api_key, settings.anthropic_api_key, settings.google_api_key)
-    endpoints = {}
-    for provider, told in settings.model_endpoints.items():
-        price = None
-        if told.input_usd_per_million is not None and told.output_usd_per_million is not None:
-            price = Price(
-                input_per_million=told.input_usd_per_million, output_per_million=told.output_usd_per_million
-            )
-        endpoints[provider] = Endpoint(
-            base_url=told.base_url, key=told.key_value, names=tuple(told.names), mode=told.mode, price=price
-        )
     vendor_keys = {name: key.get_secret_value() for name, key in zip(VENDORS, keys, strict=True)}
-    return Reachable(vendor_keys=vendor_keys, endpoints=endpoints)
+    return Reachable(vendor_keys=vendor_keys, endpoints=settings.model_endpoints)
 
 
 def _open_secrets(settings: Settings, db: Database) -> Secrets:

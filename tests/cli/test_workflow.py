@@ -6,17 +6,21 @@ import json
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 from sqlalchemy import text
 
 from ammeter.features.orgs.model import Role
+from tests.cli.conftest import Place
 from tests.evaluating import LOOPBACK, add_source, plan, step
 from tests.household import make_client, make_household, make_settings, opened_house
 from tests.notes_server import notes_server
-from tests.server import run_command, running
+from tests.server import running
 
 
-def test_workflows_from_files_are_created_changed_run_and_judged(sqlite_url: str, tmp_path: Path) -> None:
+def test_workflows_from_files_are_created_changed_run_and_judged(
+    sqlite_url: str, tmp_path: Path, at: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
     settings = make_settings(sqlite_url, tmp_path, **LOOPBACK)
     with opened_house(settings) as house, make_client(house) as client:
         household = make_household(house, client)
@@ -43,11 +47,14 @@ def test_workflows_from_files_are_created_changed_run_and_judged(sqlite_url: str
         with opened_house(settings) as house, house.db.write() as tx:
             tx.execute(text("UPDATE sources SET base_url = :url"), {"url": notes.url})
         with running(tmp_path, **loopback) as server:
+            cli = at(sqlite_url, tmp_path)
+            monkeypatch.setenv("AMMETER_URL", server.url)
+            monkeypatch.setenv("AMMETER_API_KEY", token)
 
             def told(*args: str, exits: int = 0) -> Any:
-                done = run_command(tmp_path, *args, url=server.url, api_key=token)
-                assert done.returncode == exits, done.stdout + done.stderr
-                return json.loads(done.stdout) if "--json" in args else done.stdout + done.stderr
+                done = cli(*args)
+                assert done.code == exits, done.out + done.err
+                return json.loads(done.out) if "--json" in args else done.out + done.unboxed
 
             assert "would be created" in told("sync", str(folder), "--dry-run")
             synced = told("sync", str(folder), "--json")["rows"]

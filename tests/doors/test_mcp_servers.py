@@ -1,4 +1,4 @@
-"""`/mcp-servers`: sources are made with their jobs, listed, read, changed; credentials are refused by path."""
+"""`/mcp-servers`: sources are made with their jobs, listed, read, changed; credentials are refused."""
 
 from __future__ import annotations
 
@@ -226,7 +226,7 @@ def test_foreign_malformed_and_unknown_ids_are_alike(tenant: Household, neighbou
     foreign = made(neighbour, HTTP)
     for wrong in (foreign, new_id(), "nonsense", "%00"):
         for method, path in (("GET", ""), ("PATCH", ""), ("POST", "/discover"), ("GET", "/skills")):
-            body = {"json": {"name": "x"}} if method == "PATCH" else {}
+            body: dict[str, Any] = {"json": {"name": "x"}} if method == "PATCH" else {}
             answer = tenant.call(method, f"/mcp-servers/{wrong}{path}", **body)
             assert refusal(answer) == (404, "not_found")
 

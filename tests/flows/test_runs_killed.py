@@ -31,8 +31,11 @@ def test_killed_workers_runs_go_on_elsewhere_without_a_repeated_call(
             with running(tmp_path, "--role", "worker", name="second", **loopback):
                 first.kill()
                 notes.gate.set()
-                over = lambda: household.call("GET", "/runs?status=running").json()["total"] == 0  # noqa: E731
-                until(over, "every run has ended", 90)
+
+                def is_over() -> bool:
+                    return bool(household.call("GET", "/runs?status=running").json()["total"] == 0)
+
+                until(is_over, "every run has ended", 90)
         rows = household.call("GET", "/runs?pageSize=200").json()["rows"]
         assert len(rows) == RUNS
         made = [tuple(sorted(arguments.items())) for _, arguments in notes.calls]
@@ -65,8 +68,11 @@ def test_one_process_plays_a_workflow_on_its_schedule_once(sqlite_url: str, tmp_
             )
         loopback = {"allow_private_networks": "127.0.0.0/8", "database_url": sqlite_url}
         with running(tmp_path, "--role", "worker", **loopback):
-            done = lambda: [r["status"] for r in list_runs(household, made["workflow"]["id"])]  # noqa: E731
-            until(lambda: len(done()) == 2 and "running" not in done(), "both runs have ended", 60)
+
+            def statuses() -> list[str]:
+                return [run["status"] for run in list_runs(household, made["workflow"]["id"])]
+
+            until(lambda: len(statuses()) == 2 and "running" not in statuses(), "both runs have ended", 60)
         runs = list_runs(household, made["workflow"]["id"])
         assert sorted(run["trigger"] for run in runs) == ["initial", "schedule"]
         assert {run["status"] for run in runs} == {"pass"}

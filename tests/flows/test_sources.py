@@ -7,14 +7,16 @@ import socket
 from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner, Result
 
+from ammeter.cli.app import app
+from ammeter.cli.remote import Refused
 from tests.household import CACHE
 from tests.mcp_servers.real import MEMORY, put_packages
-from tests.server import Server, run_command, running, until
+from tests.server import Server, running, until
 
 DONE = "the demo's bundle"
 
@@ -22,15 +24,15 @@ DONE = "the demo's bundle"
 @dataclass(frozen=True, slots=True)
 class Place:
     server: Server
-    folder: Path
     key: str
 
-    def run(self, *args: str, stdin: str = "") -> Any:
-        return run_command(self.folder, *args, stdin=stdin, url=self.server.url, api_key=self.key)
+    def run(self, *args: str, stdin: str = "") -> Result:
+        told = {"AMMETER_URL": self.server.url, "AMMETER_API_KEY": self.key}
+        return CliRunner().invoke(app(), args, env=told, input=stdin)
 
     def json(self, *args: str, stdin: str = "") -> Any:
         done = self.run(*args, "--json", stdin=stdin)
-        assert done.returncode == 0, done.stderr + done.stdout
+        assert done.exit_code == 0, (done.output, done.exception)
         return json.loads(done.stdout)
 
 
@@ -44,7 +46,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         port = free.getsockname()[1]
     with running(folder, "--demo", port=str(port), cache_dir=str(cache)) as server:
         key = json.loads((folder / "demo.json").read_text())["token"]
-        yield Place(server, folder, key)
+        yield Place(server, key)
 
 
 def test_a_package_is_created_listed_shown_changed_and_looked_at_anew(place: Place) -> None:
@@ -66,19 +68,16 @@ def test_a_package_is_created_listed_shown_changed_and_looked_at_anew(place: Pla
 
 def test_a_source_that_cannot_be_met_fails_with_its_reason(place: Place) -> None:
     done = place.run("source", "create", "--base-url", "http://127.0.0.1:9/mcp")
-    assert done.returncode == 1
+    assert done.exit_code == 1
     assert "Nothing listens at 127.0.0.1:9" in done.stdout
 
 
 def test_a_credential_is_refused_with_its_path(place: Place) -> None:
-    body = {
-        "name": "x",
-        "baseUrl": "https://example.com/mcp",
-        "connectionConfig": {"headers": {"X-Key": "abc"}},
-    }
+    headers = {"X-Api-Key": "abc"}
+    body = {"name": "x", "baseUrl": "https://example.com/mcp", "connectionConfig": {"headers": headers}}
     done = place.run("source", "create", "--file", "-", stdin=json.dumps(body))
-    assert done.returncode == 1
-    assert "connectionConfig.headers.X-Key" in done.stderr
+    assert isinstance(done.exception, Refused)
+    assert [detail.path for detail in done.exception.details] == ["$.connectionConfig.headers.X-Api-Key"]
 
 
 def test_skills_are_added_listed_and_shown(place: Place) -> None:

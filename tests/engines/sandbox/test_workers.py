@@ -244,6 +244,23 @@ def test_a_large_sdk_is_loaded_beside_scripts_and_shared_by_them(sandbox: Opened
     ]
 
 
+def test_more_sdks_than_a_worker_keeps_are_served_at_once(sandbox_cache: Path) -> None:
+    opened = Opened(sandbox_cache, workers=1)
+
+    async def story() -> list[Outcome]:
+        scripts = [
+            Script(code="return client()", sdk=f"() => () => {n}", limits=QUICK)
+            for n in [*range(50), *range(50)]
+        ]
+        return list(await asyncio.gather(*(opened.pool.run(one, Answering()) for one in scripts)))
+
+    try:
+        outcomes = opened.within(story())
+        assert [one.json for one in outcomes if isinstance(one, Value)] == [*range(50), *range(50)]
+    finally:
+        opened.close()
+
+
 def test_a_cache_that_others_can_write_is_not_used(tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     cache.mkdir()

@@ -7,7 +7,7 @@ from starlette.responses import JSONResponse, Response
 
 from ammeter.doors.http.app import Door
 from ammeter.doors.http.edge import notes_of
-from ammeter.doors.rest import keys, members, org, skills
+from ammeter.doors.rest import insights, keys, members, org, skills
 from ammeter.doors.rest.mcp_servers import mcp_servers_router
 from ammeter.doors.rest.openapi import describe
 from ammeter.doors.rest.runs import runs_router
@@ -28,6 +28,7 @@ def rest_app(house: House) -> Door:
         skills.router,
         workflows_router(house),
         runs_router(house),
+        insights.router,
     )
     app = Door(house, routers, base=API_BASE)
     document = describe(app.routes)

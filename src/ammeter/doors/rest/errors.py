@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from ammeter.doors.http.records import ErrorRecord
 
-Kind = Literal["role", "id", "body", "conflict", "quota"]
+Kind = Literal["role", "feature", "feature and role", "id", "body", "conflict", "quota"]
 
 _ALWAYS = {
     401: "unauthenticated: no key, or one that is unknown, revoked or expired",
@@ -18,6 +18,11 @@ _ALWAYS = {
 }
 _BY_KIND: dict[Kind, dict[int, str]] = {
     "role": {403: "insufficient_role: the message names the role needed"},
+    "feature": {403: "feature_disabled: MCP Analytics is off for the organization"},
+    "feature and role": {
+        403: "feature_disabled: MCP Analytics is off for the organization; insufficient_role: the message"
+        " names the role needed"
+    },
     "id": {404: "not_found: unknown, malformed or foreign ids alike"},
     "quota": {402: "included_runs_exhausted: the included runs of this month are used up"},
     "conflict": {409: "conflict: the state does not allow it"},

@@ -18,6 +18,10 @@ _TAGS = [
         "description": "Eval cases: prompts, criteria, schedules, and the dispatch of runs.",
     },
     {"name": "runs", "description": "Runs of workflows: search, traces, evaluations."},
+    {
+        "name": "insights",
+        "description": "What agents tried to do: overview, topics, failed searches, sessions.",
+    },
 ]
 _RATE_HEADERS = {
     "RateLimit": {

@@ -10,6 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic.alias_generators import to_camel
+
 from ammeter.base.text import did_you_mean
 from ammeter.engines.models.port import provider_of
 from ammeter.engines.models.prices import Price
@@ -26,6 +29,45 @@ class Endpoint:
     names: tuple[str, ...] = ()
     mode: Literal["tools", "constrained"] = "tools"
     price: Price | None = None
+
+
+class _Told(BaseModel):
+    """One endpoint as an operator writes it."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, alias_generator=to_camel)
+
+    base_url: str = Field(pattern=r"^https?://\S+$")
+    key: str = Field("", pattern=r"^(env:[A-Za-z_][A-Za-z0-9_]*)?$")
+    names: list[str] = Field(default=[])
+    mode: Literal["tools", "constrained"] = "tools"
+    input_usd_per_million: float | None = Field(None, ge=0)
+    output_usd_per_million: float | None = Field(None, ge=0)
+
+
+def read_endpoints(text: str, environment: Mapping[str, str]) -> dict[str, Endpoint]:
+    """Endpoints by provider from a JSON object, keys from the variables they name; ValueError in words."""
+    if not text:
+        return {}
+    try:
+        told = TypeAdapter(dict[str, _Told]).validate_json(text)
+    except ValidationError as error:
+        first = error.errors(include_input=False, include_url=False)[0]
+        place = ".".join(map(str, first["loc"])) or "it"
+        raise ValueError(
+            f"{place}: {first['msg']}; write an object such as"
+            ' {"local": {"baseUrl": "http://127.0.0.1:8080/v1", "key": "env:LOCAL_KEY"}}'
+        ) from None
+    return {provider: _endpoint(one, environment) for provider, one in told.items()}
+
+
+def _endpoint(told: _Told, environment: Mapping[str, str]) -> Endpoint:
+    price = None
+    if told.input_usd_per_million is not None and told.output_usd_per_million is not None:
+        price = Price(
+            input_per_million=told.input_usd_per_million, output_per_million=told.output_usd_per_million
+        )
+    key = environment.get(told.key.removeprefix("env:"), "") if told.key else ""
+    return Endpoint(base_url=told.base_url, key=key, names=tuple(told.names), mode=told.mode, price=price)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,8 +12,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import yaml
-
 from ammeter.engines.models.port import Conversation, Message, ToolAnswer, ToolCall, Turn, Usage
 
 SCRIPTED = "builtin/scripted"
@@ -54,6 +52,9 @@ def parse_plan(prompt: str) -> Plan:
             "builtin/scripted needs one fenced ```yaml or ```json block with its steps;"
             f" there are {len(blocks)}."
         )
+    # Imported here: settings come by this file, and need no YAML.
+    import yaml
+
     try:
         value = yaml.safe_load(blocks[0])
     except (yaml.YAMLError, ValueError, RecursionError) as error:

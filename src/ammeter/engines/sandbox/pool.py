@@ -27,7 +27,8 @@ from ammeter.engines.sandbox.run import Run
 from ammeter.engines.sandbox.turns import Turns
 from ammeter.engines.sandbox.wire import ToWorker
 
-_IMAGES = 32
+# A loaded SDK takes about 20 times its text in each worker.
+_IMAGES, _IMAGES_CHARS = 32, 8 << 20
 _PING_S = 1.0
 _SILENCE_S = 10.0
 _RETRY_S = 0.5
@@ -203,13 +204,20 @@ class Pool:
             link.images.add(number)
             wanted = json.dumps({"sdk": script.sdk, "options": options})
             link.send(number, ToWorker.IMAGE, wanted.encode())
-        while len(self._images) > _IMAGES:
+            self._forget_images()
+        return number
+
+    def _forget_images(self) -> None:
+        """The least recently used, for as long as there are too many."""
+        while len(self._images) > 1:
+            chars = sum(len(str(key[0])) for key in self._images)
+            if len(self._images) <= _IMAGES and chars <= _IMAGES_CHARS:
+                return
             _, old = self._images.popitem(last=False)
             for other in self._links:
                 if old in other.images:
                     other.images.remove(old)
                     other.send(old, ToWorker.FORGET)
-        return number
 
     async def _setup(self) -> bytes:
         return _setup(await asyncio.to_thread(prepare, self._options.cache), self._options)

@@ -77,6 +77,7 @@ class Worker:
         self._memory_used = 0
         self._launches: list[tuple[int, int, _Launch]] = []
         self._unloaded: list[_Launch] = []
+        self._forgotten: set[int] = set()
         self._running: dict[int, _Running] = {}
         self._turns: deque[int] = deque()
         self._ended: list[Instance] = []
@@ -129,7 +130,10 @@ class Worker:
     def _work(self) -> None:
         """A slice of each kind; between two of them the channel is heard."""
         if self._launches:
-            self._launch(heapq.heappop(self._launches)[2])
+            launch = heapq.heappop(self._launches)[2]
+            self._launch(launch)
+            if launch.image in self._forgotten:
+                self._forget(launch.image)
         if self._turns:
             self._take_turn()
         if self._images.is_loading and (number := self._images.go_on()) is not None:
@@ -171,9 +175,18 @@ class Worker:
         elif kind == ToWorker.IMAGE:
             self._images.load(number, json.loads(payload))
         elif kind == ToWorker.FORGET:
-            self._ended += self._images.forget(number)
+            self._forget(number)
         elif kind == ToWorker.PING:
             self._send(0, ToPool.PONG)
+
+    def _forget(self, number: int) -> None:
+        """Not before those are launched that came for it."""
+        self._forgotten.discard(number)
+        waiting = [*self._unloaded, *(one[2] for one in self._launches)]
+        if any(launch.image == number for launch in waiting):
+            self._forgotten.add(number)
+        else:
+            self._ended += self._images.forget(number)
 
     def _queue(self, launch: _Launch) -> None:
         # Stripping types cannot be sliced: who wrote little does not wait for who wrote much.

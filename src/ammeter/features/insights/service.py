@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from ammeter.base.clock import now
 from ammeter.base.errors import FeatureDisabled, NotFound
 from ammeter.base.ids import is_id
 from ammeter.engines.db.database import Tx
 from ammeter.features.insights import topic_store
+from ammeter.features.insights.model import Range, Window, window_of
 from ammeter.features.orgs import audit
 from ammeter.features.orgs.model import Actor, Organization, Role
 from ammeter.features.telemetry import store
@@ -15,6 +17,12 @@ from ammeter.features.telemetry.model import Session
 def need_analytics(org: Organization) -> None:
     if not org.mcp_analytics:
         raise FeatureDisabled("MCP Analytics is off for this organization; its operator switches it on.")
+
+
+def window_for(org: Organization, within: Range) -> Window:
+    """The range as it is counted now, for those who may look."""
+    need_analytics(org)
+    return window_of(within, now())
 
 
 def flag_session(tx: Tx, actor: Actor, org: Organization, session: Session, *, flagged: bool) -> None:

@@ -1,4 +1,4 @@
-"""What the events of one session say about how it fared, in order: stated frustration, behaviour, flags. Pure.
+"""What the events of one session say about how it fared: stated frustration, behaviour, flags. Pure.
 
 What an agent says of its frustration and what it does are kept apart: either may be there without the other.
 """
@@ -11,7 +11,14 @@ from datetime import datetime
 from typing import Literal
 
 from ammeter.features.telemetry.model import HIGH_FRUSTRATION, SIGNALS, Event, Flag, Signal
-from ammeter.features.telemetry.trail import FAILED, FAILED_AT_THE_END, SearchState, Trail, exact_key_of, follow
+from ammeter.features.telemetry.trail import (
+    FAILED,
+    FAILED_AT_THE_END,
+    SearchState,
+    Trail,
+    exact_key_of,
+    follow,
+)
 
 ClassificationKind = Literal["frustration", "signal", "failed_search", "flag", "repeat", "topic"]
 
@@ -102,9 +109,7 @@ def _behaviour(events: Sequence[Event]) -> list[Classification]:
             elif signal not in since:
                 since[signal] = event
     return [
-        Classification(
-            kind="signal", label=signal, text=SIGNAL_WORDS[signal], event_id=event.id, at=event.at
-        )
+        Classification(kind="signal", label=signal, text=SIGNAL_WORDS[signal], event_id=event.id, at=event.at)
         for signal, event in since.items()
     ]
 

@@ -1,0 +1,150 @@
+"""Which topic an intent belongs to, and which intents make a new one. Pure: vectors in, numbers out.
+
+A topic is the mean of its members. An intent joins the topic to whose members it is, on average, most alike,
+if that is within the topic's own radius. The rest waits in a pool; intents there that are alike become a
+topic when there are enough of them. What has joined never leaves: ids stay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ammeter.engines.search.embed import Floats
+
+ALIKE = 0.38
+"""Two groups of the pool become one while their members' mean likeness is at least this."""
+LEAST, MOST = 0.30, 0.55
+"""No topic takes what is less like it than the first; none asks for more than the second."""
+SPREAD = 2.0
+"""How many standard deviations below its members' likeness a topic's radius ends."""
+LEARNED = 200
+"""So many members move a topic's centre; later ones join it without moving it."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Centre:
+    id: str
+    total: Floats
+    """Sum of the vectors of its first members."""
+    members: int
+    radius: float
+    """Least mean likeness to its members of what may join."""
+
+    @property
+    def mean(self) -> Floats:
+        mean: Floats = self.total / np.float32(max(self.members, 1))
+        return mean
+
+
+def centre_of(topic_id: str, rows: Floats) -> Centre:
+    """Of a new topic with these members."""
+    rows = rows[:LEARNED]
+    total: Floats = rows.sum(axis=0, dtype=np.float32)
+    return Centre(id=topic_id, total=total, members=len(rows), radius=_radius(rows, total))
+
+
+def _radius(rows: Floats, total: Floats) -> float:
+    if len(rows) < 2:
+        return MOST
+    # A member's likeness to the others, without itself.
+    likeness = (rows @ total - 1) / (len(rows) - 1)
+    return float(np.clip(likeness.mean() - SPREAD * likeness.std(), LEAST, MOST))
+
+
+class TopicBook:
+    """The centres of an organization's topics."""
+
+    def __init__(self, centres: Sequence[Centre]) -> None:
+        self.centres = list(centres)
+        self._means: Floats | None = None
+        self.moved: set[str] = set()
+        """Topics whose centre is another than when the book was opened."""
+
+    def add(self, centre: Centre) -> None:
+        self.centres.append(centre)
+        self.moved.add(centre.id)
+        self._means = None
+
+    def place(self, rows: Floats) -> list[str | None]:
+        """The topic of each row, or None; those that join move the centres, after all were looked at."""
+        if not self.centres or not len(rows):
+            return [None] * len(rows)
+        if self._means is None:
+            self._means = np.stack([centre.mean for centre in self.centres])
+        radii = np.array([centre.radius for centre in self.centres], np.float32)
+        likeness = rows @ self._means.T
+        likeness[likeness < radii] = -1
+        best = likeness.argmax(axis=1)
+        found: list[str | None] = []
+        for row, at in zip(rows, best.tolist(), strict=True):
+            if likeness[len(found), at] < 0:
+                found.append(None)
+                continue
+            centre = self.centres[at]
+            found.append(centre.id)
+            if centre.members < LEARNED:
+                centre.total = centre.total + row
+                centre.members += 1
+                self._means[at] = centre.mean
+                self.moved.add(centre.id)
+        return found
+
+
+def alike_groups(rows: Floats, least: float = ALIKE) -> list[list[int]]:
+    """Rows in groups by mean likeness (average linkage, by the chain of nearest neighbours): the same as
+    merging the two nearest groups again and again until none are alike enough. Quadratic: some thousands
+    of rows at most."""
+    count = len(rows)
+    likeness = (rows @ rows.T).astype(np.float32)
+    np.fill_diagonal(likeness, -np.inf)
+    sizes = np.ones(count, np.float32)
+    groups: list[list[int] | None] = [[i] for i in range(count)]
+    done: list[list[int]] = []
+    chain: list[int] = []
+    begin = 0
+    while True:
+        if not chain:
+            while begin < count and groups[begin] is None:
+                begin += 1
+            if begin == count:
+                return sorted(done)
+            chain.append(begin)
+        here = chain[-1]
+        nearest = int(likeness[here].argmax())
+        if len(chain) > 1 and likeness[here, chain[-2]] >= likeness[here, nearest]:
+            nearest = chain[-2]
+        if likeness[here, nearest] < least:
+            # Nothing can come nearer by merging: this group is what it will be.
+            done.append(_taken(groups, chain.pop()))
+            likeness[here, :] = likeness[:, here] = -np.inf
+        elif len(chain) > 1 and nearest == chain[-2]:
+            chain = chain[:-2]
+            _merge(likeness, sizes, groups, nearest, here)
+        else:
+            chain.append(nearest)
+
+
+def _merge(
+    likeness: npt.NDArray[np.float32], sizes: Floats, groups: list[list[int] | None], kept: int, gone: int
+) -> None:
+    together = sizes[kept] + sizes[gone]
+    row = (likeness[kept] * sizes[kept] + likeness[gone] * sizes[gone]) / together
+    row[kept] = -np.inf
+    likeness[kept, :] = likeness[:, kept] = row
+    likeness[gone, :] = likeness[:, gone] = -np.inf
+    sizes[kept] = together
+    taken = _taken(groups, gone)
+    members = groups[kept]
+    assert members is not None
+    members += taken
+
+
+def _taken(groups: list[list[int] | None], at: int) -> list[int]:
+    members = groups[at]
+    assert members is not None
+    groups[at] = None
+    return sorted(members)
