@@ -35,12 +35,19 @@ class Count:
     honest: int
     right: int
     lost: int
-    """Honest ones that were inside a worker when it was killed: told so, not answered wrongly."""
+    """Honest ones whose worker was killed under them three times: told so, not answered wrongly."""
     wrong: tuple[Outcome, ...]
     harmful: Counter[str]
     """By outcome."""
     kills: int
     restarts: int
+
+
+class Repeating(Answering):
+    """Its calls change nothing, so a script may be started anew."""
+
+    def begin_again(self) -> bool:
+        return True
 
 
 async def crowd(pool: Pool, *, seed: int, scripts: int, share: float = 0.1) -> Count:
@@ -53,7 +60,7 @@ async def crowd(pool: Pool, *, seed: int, scripts: int, share: float = 0.1) -> C
 
     async def run(code: str, tenant: str) -> Outcome:
         limits = LIMITS if "never" not in code else Limits(wall_ms=300)
-        return await pool.run(Script(code=code, sdk=SDK, tenant=tenant, limits=limits), Answering())
+        return await pool.run(Script(code=code, sdk=SDK, tenant=tenant, limits=limits), Repeating())
 
     async def honest(number: int) -> None:
         async with turns:

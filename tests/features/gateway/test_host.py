@@ -349,3 +349,14 @@ def test_each_environment_has_its_base_url(upstream: Upstream) -> None:
     assert served_api(bundle, "production").base_url == "https://api.test/v1"
     assert served_api(bundle, "staging").base_url == "https://staging.test"
     assert served(upstream).base_url == upstream.url
+
+
+def test_a_script_may_start_anew_as_long_as_it_only_read(upstream: Upstream) -> None:
+    _, read = call(upstream, "listPages", {"page": 1})
+    assert read.begin_again()
+    assert read.calls == []
+    _, refused = call(upstream, "postThing", {"id": "a", "name": "x"}, read_only=True)
+    assert refused.begin_again()
+    _, wrote = call(upstream, "postThing", {"id": "a", "name": "x"})
+    assert not wrote.begin_again()
+    assert len(wrote.calls) == 1

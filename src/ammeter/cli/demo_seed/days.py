@@ -104,7 +104,7 @@ class _Session:
             hits = wish.shown if wish.shown and self._draw.random() < 0.4 else ()
             self._search(query, hits)
         if self._draw.random() < 0.35:
-            name = "shop.orders." + intent.split()[0].lower()
+            name = "shop.orders." + intent.split(maxsplit=1)[0].lower()
             self._add_script(
                 intent,
                 calls=(),

@@ -44,6 +44,10 @@ class Call:
         self._request = request
         self._caller: Caller | None = None
 
+    @property
+    def house(self) -> House:
+        return self._house
+
     async def authenticate(self) -> None:
         """Know the caller, and that it keeps to its rate, before anything else of the request is judged."""
         principal = await self._house.db.read_few(lambda tx: authenticate(tx, bearer_of(self._request)))

@@ -7,12 +7,10 @@ from starlette.responses import JSONResponse, Response
 
 from ammeter.doors.http.app import Door
 from ammeter.doors.http.edge import notes_of
-from ammeter.doors.rest import insights, keys, members, org, skills
+from ammeter.doors.rest import insights, keys, members, org, runs, skills, workflows
 from ammeter.doors.rest.mcp_servers import mcp_servers_router
 from ammeter.doors.rest.openapi import describe
-from ammeter.doors.rest.runs import runs_router
 from ammeter.doors.rest.secrets import secrets_router
-from ammeter.doors.rest.workflows import workflows_router
 from ammeter.wiring import House
 
 API_BASE = "/api/service/v1"
@@ -26,8 +24,8 @@ def rest_app(house: House) -> Door:
         secrets_router(house.secrets),
         mcp_servers_router(house),
         skills.router,
-        workflows_router(house),
-        runs_router(house),
+        workflows.router,
+        runs.router,
         insights.router,
     )
     app = Door(house, routers, base=API_BASE)

@@ -14,6 +14,10 @@ from ammeter.doors.rest.openapi30 import to_openapi30
 _TAGS = [
     {"name": "org", "description": "The organization, its keys, members, secrets and audit log."},
     {
+        "name": "mcpServers",
+        "description": "MCP sources: how they are met, what was found there, their skills.",
+    },
+    {
         "name": "workflows",
         "description": "Eval cases: prompts, criteria, schedules, and the dispatch of runs.",
     },

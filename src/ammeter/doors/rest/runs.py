@@ -33,6 +33,8 @@ from ammeter.features.evals.model import (
 from ammeter.features.evals.spans import CallRow, Span
 from ammeter.wiring import House
 
+router = APIRouter(tags=["runs"], route_class=StrictRoute)
+
 
 class ModelRecord(Record):
     id: str
@@ -189,83 +191,86 @@ SearchQuery = Annotated[
 ]
 
 
-def runs_router(house: House) -> APIRouter:
-    router = APIRouter(tags=["runs"], route_class=StrictRoute)
-
-    @router.get("/runs", operation_id="listRuns", summary="Search runs", responses=errors())
-    async def list_runs(
-        call: CurrentCall,
-        page: Paging,
-        within: RangeQuery = "24h",
-        workflow_id: WorkflowQuery = None,
-        status: StatusQuery = None,
-        classification: ClassificationQuery = None,
-        search: SearchQuery = "",
-        sort: SortQuery = "-startedAt",
-    ) -> PageRecord[RunRecord]:
-        asked = replace(
-            history.since(within),
-            workflow_id=workflow_id,
-            status=status,
-            classification=classification,
-            search=search,
-            sort=sort,
-        )
-        return await call.read(_list, asked, page)
-
-    @router.get("/runs/{id}", operation_id="getRun", summary="Read a run", responses=errors("id"))
-    async def get_run(call: CurrentCall, id: str) -> RunRecord:  # noqa: A002
-        return await call.read_few(_get, id)
-
-    @router.get(
-        "/runs/{id}/trace", operation_id="getRunTrace", summary="Read a run's trace", responses=errors("id")
+@router.get("/runs", operation_id="listRuns", summary="Search runs", responses=errors())
+async def list_runs(
+    call: CurrentCall,
+    page: Paging,
+    within: RangeQuery = "24h",
+    workflow_id: WorkflowQuery = None,
+    status: StatusQuery = None,
+    classification: ClassificationQuery = None,
+    search: SearchQuery = "",
+    sort: SortQuery = "-startedAt",
+) -> PageRecord[RunRecord]:
+    asked = replace(
+        history.since(within),
+        workflow_id=workflow_id,
+        status=status,
+        classification=classification,
+        search=search,
+        sort=sort,
     )
-    async def get_trace(call: CurrentCall, id: str) -> TraceRecord:  # noqa: A002
-        return await call.read(_trace, id)
+    return await call.read(_list, asked, page)
 
-    @router.get(
-        "/runs/{id}/evaluation",
-        operation_id="getRunEvaluation",
-        summary="Read what became of each criterion, with evidence",
-        responses=errors("id"),
-    )
-    async def get_evaluation(call: CurrentCall, id: str) -> EvaluationRecord:  # noqa: A002
-        return await call.read(_evaluation, id)
 
-    @router.get(
-        "/runs/{id}/tool-calls",
-        operation_id="listRunToolCalls",
-        summary="List a run's tool calls",
-        responses=errors("id"),
-    )
-    async def list_tool_calls(call: CurrentCall, id: str) -> ToolCallList:  # noqa: A002
-        return await call.read(_tool_calls, id)
+@router.get("/runs/{id}", operation_id="getRun", summary="Read a run", responses=errors("id"))
+async def get_run(call: CurrentCall, id: str) -> RunRecord:  # noqa: A002
+    return await call.read_few(_get, id)
 
-    @router.post(
-        "/runs/{id}/cancel", operation_id="cancelRun", summary="Cancel a run", responses=errors("role", "id")
-    )
-    async def cancel_run(call: CurrentCall, id: str) -> RunRecord:  # noqa: A002
-        return await call.write(cancel, id)
 
-    @router.post(
-        "/runs/{id}/rejudge",
-        operation_id="rejudgeRun",
-        summary="Have the stored trace of a run judged again",
-        status_code=202,
-        responses=errors("role", "id", "conflict"),
-    )
-    async def rejudge_run(call: CurrentCall, id: str) -> RejudgeRecord:  # noqa: A002
-        return await call.write(rejudge, id)
+@router.get(
+    "/runs/{id}/trace", operation_id="getRunTrace", summary="Read a run's trace", responses=errors("id")
+)
+async def get_trace(call: CurrentCall, id: str) -> TraceRecord:  # noqa: A002
+    return await call.read(_trace, id)
 
-    def cancel(tx: Tx, caller: Caller, run_id: str) -> RunRecord:
-        org_id = caller.principal.org.id
-        return _record(service.cancel_run(tx, caller.actor, org_id, run_id, jobs=house.jobs))
 
-    def rejudge(tx: Tx, caller: Caller, run_id: str) -> RejudgeRecord:
-        job = service.rejudge_run(tx, caller.actor, caller.principal.org.id, run_id, jobs=house.jobs)
-        return RejudgeRecord(job=JobRecord(id=job.id, status=job.status.value))
+@router.get(
+    "/runs/{id}/evaluation",
+    operation_id="getRunEvaluation",
+    summary="Read what became of each criterion, with evidence",
+    responses=errors("id"),
+)
+async def get_evaluation(call: CurrentCall, id: str) -> EvaluationRecord:  # noqa: A002
+    return await call.read(_evaluation, id)
 
-    return router
+
+@router.get(
+    "/runs/{id}/tool-calls",
+    operation_id="listRunToolCalls",
+    summary="List a run's tool calls",
+    responses=errors("id"),
+)
+async def list_tool_calls(call: CurrentCall, id: str) -> ToolCallList:  # noqa: A002
+    return await call.read(_tool_calls, id)
+
+
+@router.post(
+    "/runs/{id}/cancel", operation_id="cancelRun", summary="Cancel a run", responses=errors("role", "id")
+)
+async def cancel_run(call: CurrentCall, id: str) -> RunRecord:  # noqa: A002
+    return await call.write(_cancel, call.house, id)
+
+
+@router.post(
+    "/runs/{id}/rejudge",
+    operation_id="rejudgeRun",
+    summary="Have the stored trace of a run judged again",
+    status_code=202,
+    responses=errors("role", "id", "conflict"),
+)
+async def rejudge_run(call: CurrentCall, id: str) -> RejudgeRecord:  # noqa: A002
+    return await call.write(_rejudge, call.house, id)
+
+
+def _cancel(tx: Tx, caller: Caller, house: House, run_id: str) -> RunRecord:
+    org_id = caller.principal.org.id
+    return _record(service.cancel_run(tx, caller.actor, org_id, run_id, jobs=house.jobs))
+
+
+def _rejudge(tx: Tx, caller: Caller, house: House, run_id: str) -> RejudgeRecord:
+    job = service.rejudge_run(tx, caller.actor, caller.principal.org.id, run_id, jobs=house.jobs)
+    return RejudgeRecord(job=JobRecord(id=job.id, status=job.status.value))
 
 
 def _list(tx: Tx, caller: Caller, asked: RunQuery, page: PageRequest) -> PageRecord[RunRecord]:

@@ -31,6 +31,8 @@ from ammeter.features.workflows import service
 from ammeter.features.workflows.model import SkillMode, Version, Workflow
 from ammeter.wiring import House
 
+router = APIRouter(tags=["workflows"], route_class=StrictRoute)
+
 
 class TargetRecord(Record):
     model_id: str
@@ -184,117 +186,123 @@ Categories = Annotated[
 CategorySlug = Annotated[str | None, Query(alias="categorySlug", description="One category slug.")]
 
 
-def workflows_router(house: House) -> APIRouter:
-    router = APIRouter(tags=["workflows"], route_class=StrictRoute)
-    around = house.workflow_surroundings
+@router.get("/workflows", operation_id="listWorkflows", summary="List active workflows", responses=errors())
+async def list_workflows(
+    call: CurrentCall, category: Categories = None, category_slug: CategorySlug = None
+) -> WorkflowList:
+    return await call.read(_list, category, category_slug)
 
-    @router.get(
-        "/workflows", operation_id="listWorkflows", summary="List active workflows", responses=errors()
+
+@router.post(
+    "/workflows",
+    operation_id="createWorkflow",
+    summary="Create a workflow and queue its first runs",
+    status_code=201,
+    responses=errors("role", "body"),
+)
+async def create_workflow(call: CurrentCall, body: CreateWorkflow) -> CreatedWorkflow:
+    return await call.write(_create, call.house, body)
+
+
+@router.get(
+    "/workflows/{id}",
+    operation_id="getWorkflow",
+    summary="Read a workflow with its current version and schedule",
+    responses=errors("id"),
+)
+async def get_workflow(call: CurrentCall, id: str) -> WorkflowRecord:  # noqa: A002
+    return await call.read(_get, id)
+
+
+@router.patch(
+    "/workflows/{id}",
+    operation_id="changeWorkflow",
+    summary="Change a workflow; writes a new version",
+    responses=errors("role", "id", "body", "conflict"),
+)
+async def change_workflow(call: CurrentCall, id: str, body: ChangeWorkflow) -> WorkflowRecord:  # noqa: A002
+    return await call.write(_change, call.house, id, body)
+
+
+@router.delete(
+    "/workflows/{id}",
+    operation_id="archiveWorkflow",
+    summary="Archive a workflow; its runs stay",
+    responses=errors("role", "id"),
+)
+async def archive_workflow(call: CurrentCall, id: str) -> OkRecord:  # noqa: A002
+    return await call.write(_archive, id)
+
+
+@router.post(
+    "/workflows/{id}/runs",
+    operation_id="dispatchWorkflow",
+    summary="Start runs of a workflow",
+    status_code=202,
+    responses=errors("role", "id", "body", "conflict", "quota"),
+)
+async def dispatch_workflow(
+    call: CurrentCall,
+    id: str,  # noqa: A002
+    body: DispatchBody | None = None,
+) -> DispatchRecord:
+    policy = call.house.runs_policy
+    rate = f"{policy.burst} dispatches at once, or {policy.per_second:g} a second"
+    await call.spend(policy, f"More than {rate}, in one organization.")
+    return await call.write(_start, call.house, id, body or DispatchBody())
+
+
+@router.get(
+    "/workflows/{id}/statistics",
+    operation_id="getWorkflowStatistics",
+    summary="How reliably a workflow passes, per model",
+    responses=errors("id"),
+)
+async def get_statistics(call: CurrentCall, id: str) -> StatisticsList:  # noqa: A002
+    return await call.read(_statistics, id)
+
+
+def _create(tx: Tx, caller: Caller, house: House, body: CreateWorkflow) -> CreatedWorkflow:
+    org_id = caller.principal.org.id
+    made = service.create_workflow(tx, caller.actor, org_id, draft_from(body), house.workflow_surroundings)
+    initial = dispatch_initial(tx, made, jobs=house.jobs)
+    return CreatedWorkflow(
+        workflow=NamedRecord(id=made.id, name=made.name),
+        current_version=VersionIdRecord(id=made.version.id),
+        initial_dispatch=InitialDispatchRecord(queued=initial.queued, failed=initial.failed),
     )
-    async def list_workflows(
-        call: CurrentCall, category: Categories = None, category_slug: CategorySlug = None
-    ) -> WorkflowList:
-        return await call.read(_list, category, category_slug)
 
-    @router.post(
-        "/workflows",
-        operation_id="createWorkflow",
-        summary="Create a workflow and queue its first runs",
-        status_code=201,
-        responses=errors("role", "body"),
+
+def _change(tx: Tx, caller: Caller, house: House, workflow_id: str, body: ChangeWorkflow) -> WorkflowRecord:
+    org_id = caller.principal.org.id
+    made = service.change_workflow(
+        tx,
+        caller.actor,
+        org_id,
+        workflow_id,
+        lambda before: changed(body, before),
+        house.workflow_surroundings,
     )
-    async def create_workflow(call: CurrentCall, body: CreateWorkflow) -> CreatedWorkflow:
-        return await call.write(create, body)
+    return _full_record(tx, org_id, made)
 
-    @router.get(
-        "/workflows/{id}",
-        operation_id="getWorkflow",
-        summary="Read a workflow with its current version and schedule",
-        responses=errors("id"),
+
+def _start(tx: Tx, caller: Caller, house: House, workflow_id: str, body: DispatchBody) -> DispatchRecord:
+    refuse_unstorable(body)
+    order = Order(
+        reason=body.reason,
+        baseline_run_id=body.baseline_run_id,
+        idempotency_key=body.idempotency_key,
+        force_new_run=body.force_new_run,
+        tester_model_ids=None if body.tester_model_ids is None else tuple(body.tester_model_ids),
+        tester_targets=None
+        if body.tester_targets is None
+        else tuple(target.value() for target in body.tester_targets),
+        trigger="ci",
+        tags=("ci",),
     )
-    async def get_workflow(call: CurrentCall, id: str) -> WorkflowRecord:  # noqa: A002
-        return await call.read(_get, id)
-
-    @router.patch(
-        "/workflows/{id}",
-        operation_id="changeWorkflow",
-        summary="Change a workflow; writes a new version",
-        responses=errors("role", "id", "body", "conflict"),
-    )
-    async def change_workflow(call: CurrentCall, id: str, body: ChangeWorkflow) -> WorkflowRecord:  # noqa: A002
-        return await call.write(change, id, body)
-
-    @router.delete(
-        "/workflows/{id}",
-        operation_id="archiveWorkflow",
-        summary="Archive a workflow; its runs stay",
-        responses=errors("role", "id"),
-    )
-    async def archive_workflow(call: CurrentCall, id: str) -> OkRecord:  # noqa: A002
-        return await call.write(_archive, id)
-
-    @router.post(
-        "/workflows/{id}/runs",
-        operation_id="dispatchWorkflow",
-        summary="Start runs of a workflow",
-        status_code=202,
-        responses=errors("role", "id", "body", "conflict", "quota"),
-    )
-    async def dispatch_workflow(
-        call: CurrentCall,
-        id: str,  # noqa: A002
-        body: DispatchBody | None = None,
-    ) -> DispatchRecord:
-        policy = house.runs_policy
-        rate = f"{policy.burst} dispatches at once, or {policy.per_second:g} a second"
-        await call.spend(policy, f"More than {rate}, in one organization.")
-        return await call.write(start, id, body or DispatchBody())
-
-    @router.get(
-        "/workflows/{id}/statistics",
-        operation_id="getWorkflowStatistics",
-        summary="How reliably a workflow passes, per model",
-        responses=errors("id"),
-    )
-    async def get_statistics(call: CurrentCall, id: str) -> StatisticsList:  # noqa: A002
-        return await call.read(_statistics, id)
-
-    def create(tx: Tx, caller: Caller, body: CreateWorkflow) -> CreatedWorkflow:
-        org_id = caller.principal.org.id
-        made = service.create_workflow(tx, caller.actor, org_id, draft_from(body), around)
-        initial = dispatch_initial(tx, made, jobs=house.jobs)
-        return CreatedWorkflow(
-            workflow=NamedRecord(id=made.id, name=made.name),
-            current_version=VersionIdRecord(id=made.version.id),
-            initial_dispatch=InitialDispatchRecord(queued=initial.queued, failed=initial.failed),
-        )
-
-    def change(tx: Tx, caller: Caller, workflow_id: str, body: ChangeWorkflow) -> WorkflowRecord:
-        org_id = caller.principal.org.id
-        made = service.change_workflow(
-            tx, caller.actor, org_id, workflow_id, lambda before: changed(body, before), around
-        )
-        return _full_record(tx, org_id, made)
-
-    def start(tx: Tx, caller: Caller, workflow_id: str, body: DispatchBody) -> DispatchRecord:
-        refuse_unstorable(body)
-        order = Order(
-            reason=body.reason,
-            baseline_run_id=body.baseline_run_id,
-            idempotency_key=body.idempotency_key,
-            force_new_run=body.force_new_run,
-            tester_model_ids=None if body.tester_model_ids is None else tuple(body.tester_model_ids),
-            tester_targets=None
-            if body.tester_targets is None
-            else tuple(target.value() for target in body.tester_targets),
-            trigger="ci",
-            tags=("ci",),
-        )
-        org_id = caller.principal.org.id
-        made = dispatch(tx, caller.actor, org_id, workflow_id, order, jobs=house.jobs)
-        return DispatchRecord(run_ids=[one.run.id for one in made], runs=[_dispatched(one) for one in made])
-
-    return router
+    org_id = caller.principal.org.id
+    made = dispatch(tx, caller.actor, org_id, workflow_id, order, jobs=house.jobs)
+    return DispatchRecord(run_ids=[one.run.id for one in made], runs=[_dispatched(one) for one in made])
 
 
 def _list(tx: Tx, caller: Caller, categories: list[str] | None, category_slug: str | None) -> WorkflowList:

@@ -19,9 +19,20 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Literal
 
+from ammeter.base.errors import SettingsError
 from ammeter.engines.sandbox import wire
 from ammeter.engines.sandbox.engine import Artifacts, prepare
-from ammeter.engines.sandbox.port import Busy, Counters, Host, Json, Outcome, Script, ScriptError
+from ammeter.engines.sandbox.port import (
+    Busy,
+    Counters,
+    Crashed,
+    Host,
+    Json,
+    Outcome,
+    RepeatableHost,
+    Script,
+    ScriptError,
+)
 from ammeter.engines.sandbox.process import Link, WorkerLost, start_worker
 from ammeter.engines.sandbox.run import Run
 from ammeter.engines.sandbox.turns import Turns
@@ -29,6 +40,7 @@ from ammeter.engines.sandbox.wire import ToWorker
 
 # A loaded SDK takes about 20 times its text in each worker.
 _IMAGES, _IMAGES_CHARS = 32, 8 << 20
+_TRIES = 3
 _PING_S = 1.0
 _SILENCE_S = 10.0
 _RETRY_S = 0.5
@@ -42,7 +54,7 @@ Hardening = Literal["require", "best-effort", "off"]
 _log = logging.getLogger(__name__)
 
 
-class HardeningMissing(Exception):
+class HardeningMissing(SettingsError):
     """Walls are required that this system does not raise."""
 
     def __init__(self, missing: list[str], report: Mapping[str, Json]) -> None:
@@ -149,12 +161,17 @@ class Pool:
             self._busy += 1
             return Busy()
         try:
-            link = await self._find_link()
-            if link is None:
-                self._busy += 1
-                return Busy()
             self._scripts += 1
-            return await self._run_in(link, script, host)
+            for _ in range(_TRIES):
+                link = await self._find_link()
+                if link is None:
+                    self._busy += 1
+                    return Busy()
+                outcome = await self._run_in(link, script, host)
+                if not (isinstance(outcome, Crashed) and link.is_lost and _may_begin_again(outcome, host)):
+                    break
+                # Its worker died under it and it has changed nothing outside: another one starts it anew.
+            return outcome
         finally:
             self._turns.give_back(script.tenant)
 
@@ -254,6 +271,10 @@ class Pool:
                 await asyncio.sleep(_RETRY_S)
             else:
                 return
+
+
+def _may_begin_again(outcome: Crashed, host: Host) -> bool:
+    return not outcome.calls or (isinstance(host, RepeatableHost) and host.begin_again())
 
 
 async def _start(setup: bytes) -> Link:

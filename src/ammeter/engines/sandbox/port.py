@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, runtime_checkable
 
 Json = Any
 """What `json.loads` gives."""
@@ -64,6 +64,15 @@ class Host(Protocol):
     async def call(self, operation_id: str, arguments: Json) -> Json | HostError:
         """Both arguments come from the script and are to be checked. Many calls may be under way at
         once; a call is cancelled when its script ends first."""
+        ...
+
+
+@runtime_checkable
+class RepeatableHost(Host, Protocol):
+    """A host that can tell whether a script whose worker died may be started anew."""
+
+    def begin_again(self) -> bool:
+        """Forget the calls so far, if none of them may have changed anything; False where one may have."""
         ...
 
 

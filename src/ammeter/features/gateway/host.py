@@ -111,6 +111,14 @@ class ApiHost:
         self._sent += 1
         return await self._trip(made, operation, request)
 
+    def begin_again(self) -> bool:
+        """The script's worker died: it may start anew if all it did was to read."""
+        if any(made.is_write and made.outcome != "refused" for made in self.calls):
+            return False
+        self.calls.clear()
+        self._sent = 0
+        return True
+
     def close(self) -> None:
         """The script has ended: what is still under way will not be heard of again."""
         for made, facts in self._trips:

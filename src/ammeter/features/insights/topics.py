@@ -15,9 +15,9 @@ import numpy.typing as npt
 
 from ammeter.engines.search.embed import Floats
 
-ALIKE = 0.38
+ALIKE = 0.43
 """Two groups of the pool become one while their members' mean likeness is at least this."""
-LEAST, MOST = 0.30, 0.55
+LEAST, MOST = 0.35, 0.45
 """No topic takes what is less like it than the first; none asks for more than the second."""
 SPREAD = 2.0
 """How many standard deviations below its members' likeness a topic's radius ends."""
@@ -55,43 +55,49 @@ def _radius(rows: Floats, total: Floats) -> float:
     return float(np.clip(likeness.mean() - SPREAD * likeness.std(), LEAST, MOST))
 
 
-class TopicBook:
-    """The centres of an organization's topics."""
+class Book:
+    """The centres of topics or clusters, in memory, and who is nearest to whom."""
 
-    def __init__(self, centres: Sequence[Centre]) -> None:
-        self.centres = list(centres)
-        self._means: Floats | None = None
+    def __init__(self, centres: Sequence[Centre], width: int) -> None:
+        self.centres: list[Centre] = []
         self.moved: set[str] = set()
-        """Topics whose centre is another than when the book was opened."""
+        """Those whose centre is another than when the book was opened."""
+        self._means: Floats = np.zeros((max(64, 2 * len(centres)), width), np.float32)
+        self._radii: Floats = np.zeros(len(self._means), np.float32)
+        for centre in centres:
+            self._append(centre)
 
     def add(self, centre: Centre) -> None:
-        self.centres.append(centre)
+        self._append(centre)
         self.moved.add(centre.id)
-        self._means = None
 
     def place(self, rows: Floats) -> list[str | None]:
-        """The topic of each row, or None; those that join move the centres, after all were looked at."""
-        if not self.centres or not len(rows):
+        """The id of each row's topic, or None; those that join move the centres, after all were looked at."""
+        count = len(self.centres)
+        if not count or not len(rows):
             return [None] * len(rows)
-        if self._means is None:
-            self._means = np.stack([centre.mean for centre in self.centres])
-        radii = np.array([centre.radius for centre in self.centres], np.float32)
-        likeness = rows @ self._means.T
-        likeness[likeness < radii] = -1
-        best = likeness.argmax(axis=1)
-        found: list[str | None] = []
-        for row, at in zip(rows, best.tolist(), strict=True):
-            if likeness[len(found), at] < 0:
-                found.append(None)
-                continue
-            centre = self.centres[at]
-            found.append(centre.id)
-            if centre.members < LEARNED:
-                centre.total = centre.total + row
-                centre.members += 1
-                self._means[at] = centre.mean
-                self.moved.add(centre.id)
-        return found
+        likeness = rows @ self._means[:count].T
+        likeness[likeness < self._radii[:count]] = -1
+        best = likeness.argmax(axis=1).tolist()
+        joins = likeness.max(axis=1) >= 0
+        return [self._join(at, row) if ok else None for row, at, ok in zip(rows, best, joins, strict=True)]
+
+    def _join(self, at: int, row: Floats) -> str:
+        centre = self.centres[at]
+        if centre.members < LEARNED:
+            centre.total = centre.total + row
+            centre.members += 1
+            self._means[at] = centre.mean
+            self.moved.add(centre.id)
+        return centre.id
+
+    def _append(self, centre: Centre) -> None:
+        at = len(self.centres)
+        if at == len(self._means):
+            self._means = np.concatenate([self._means, np.zeros_like(self._means)])
+            self._radii = np.concatenate([self._radii, np.zeros_like(self._radii)])
+        self.centres.append(centre)
+        self._means[at], self._radii[at] = centre.mean, centre.radius
 
 
 def alike_groups(rows: Floats, least: float = ALIKE) -> list[list[int]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import fields
 from datetime import datetime, timedelta
+from operator import attrgetter
 from typing import Any
 
 from sqlalchemy import (
@@ -15,7 +16,6 @@ from sqlalchemy import (
     case,
     delete,
     func,
-    insert,
     or_,
     select,
     true,
@@ -24,7 +24,8 @@ from sqlalchemy import (
 )
 from sqlalchemy import Row as SqlRow
 
-from ammeter.base.clock import now
+from ammeter.base.clock import now, to_millis
+from ammeter.engines.db.bulk import insert_rows, json_text
 from ammeter.engines.db.database import Tx
 from ammeter.engines.db.dialects import merging_insert
 from ammeter.engines.db.tables import (
@@ -56,7 +57,8 @@ from ammeter.features.telemetry.tally import (
     bucket_start,
     placed,
     session_operations,
-    tally_buckets,
+    tally_days,
+    tally_hours,
     tally_sessions,
     tally_use,
 )
@@ -79,6 +81,10 @@ _SESSION_FIELDS = tuple(
     field.name for field in fields(Session) if field.name not in ("flags", "intents", "signals")
 )
 _SEQUENCES = ("result_operations", "logs", "calls", "invented", "flags")
+_EVENT_COLUMNS = [column.name for column in telemetry_events.columns]
+_AT = _EVENT_COLUMNS.index("at")
+_JSON_PLACES = [_EVENT_COLUMNS.index(name) for name in (*_SEQUENCES, "tags")]
+_read_event = attrgetter(*(f"event.{name}" if name in _EVENT_FIELDS else name for name in _EVENT_COLUMNS))
 
 
 def insert_batch(tx: Tx, events: Sequence[Event]) -> None:
@@ -88,9 +94,10 @@ def insert_batch(tx: Tx, events: Sequence[Event]) -> None:
     add_trails(tx, stored, sessions)
     new_pairs = _add_session_operations(tx, session_operations(events))
     _add_up(tx, telemetry_operation_days, tally_use((each.event for each in stored), new_pairs), USE_COUNTS)
-    for bucket, table in _ROLL_UPS.items():
-        _add_up(tx, table, tally_buckets(stored, bucket), ROLL_UP_COUNTS)
-    tx.execute(insert(telemetry_events), [_event_row(each) for each in stored])
+    hours = tally_hours(stored)
+    _add_up(tx, telemetry_hours, hours, ROLL_UP_COUNTS)
+    _add_up(tx, telemetry_days, tally_days(hours), ROLL_UP_COUNTS)
+    insert_rows(tx, telemetry_events, [_event_row(each) for each in stored])
 
 
 def stored_ids(tx: Tx, ids: Sequence[str]) -> set[str]:
@@ -147,11 +154,12 @@ def _add_up(tx: Tx, table: Table, rows: list[Row], counts: Sequence[str]) -> Non
     tx.execute(making.on_conflict_do_update(index_elements=list(table.primary_key), set_=sums), rows)
 
 
-def _event_row(stored: StoredEvent) -> Row:
-    row: Row = {name: getattr(stored.event, name) for name in _EVENT_FIELDS}
-    row |= {name: list(row[name]) for name in _SEQUENCES}
-    row["tags"] = dict(row["tags"])
-    return row | {"starts_session": stored.starts_session, "first_script": stored.first_script}
+def _event_row(stored: StoredEvent) -> tuple[Any, ...]:
+    values = list(_read_event(stored))
+    values[_AT] = to_millis(values[_AT])
+    for place in _JSON_PLACES:
+        values[place] = json_text(values[place])
+    return tuple(values)
 
 
 def list_events(

@@ -7,7 +7,6 @@ count what is stored anew, so that the sums can be checked.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Literal
@@ -32,6 +31,8 @@ ROLL_UP_COUNTS = (
     *_STATED,
     *DURATIONS,
 )
+_PLACE = ("org_id", "source_id", "environment", "at")
+_HOUR_MS = 3_600_000
 USE_COUNTS = ("scripts", "sessions", "calls", "errors")
 
 
@@ -114,11 +115,15 @@ def placed(events: Sequence[Event], before: dict[str, tuple[int, int]]) -> list[
     return out
 
 
-def tally_buckets(stored: Iterable[StoredEvent], bucket: Bucket) -> list[Row]:
-    rows: dict[tuple[str, str, str, datetime], Counts] = defaultdict(lambda: dict.fromkeys(ROLL_UP_COUNTS, 0))
+def tally_hours(stored: Iterable[StoredEvent]) -> list[Row]:
+    rows: dict[tuple[str, str, str, datetime], Counts] = {}
+    hours: dict[int, datetime] = {}
     for each in stored:
         event = each.event
-        counts = rows[event.org_id, event.source_id, event.environment, bucket_start(event.at, bucket)]
+        number = to_millis(event.at) // _HOUR_MS
+        at = hours.get(number) or hours.setdefault(number, from_millis(number * _HOUR_MS))
+        key = (event.org_id, event.source_id, event.environment, at)
+        counts = rows.get(key) or rows.setdefault(key, dict.fromkeys(ROLL_UP_COUNTS, 0))
         _add(counts, _counts(event))
         counts["sessions"] += each.starts_session
         counts["refused"] += not was_carried_out(event)
@@ -126,8 +131,19 @@ def tally_buckets(stored: Iterable[StoredEvent], bucket: Bucket) -> list[Row]:
         counts["first_script_successes"] += each.first_script and event.outcome == "ok"
         if ran_script(event):
             counts[duration_column(event.duration_ms)] += 1
-    names = ("org_id", "source_id", "environment", "at")
-    return [dict(zip(names, key, strict=True)) | counts for key, counts in sorted(rows.items())]
+    return [dict(zip(_PLACE, key, strict=True)) | counts for key, counts in sorted(rows.items())]
+
+
+def tally_days(hours: Iterable[Row]) -> list[Row]:
+    rows: dict[tuple[str, ...], Row] = {}
+    for hour in hours:
+        day: Row = {**hour, "at": bucket_start(hour["at"], "day")}
+        key = tuple(day[name] for name in _PLACE)
+        if key in rows:
+            _add(rows[key], {name: day[name] for name in ROLL_UP_COUNTS})
+        else:
+            rows[key] = day
+    return [rows[key] for key in sorted(rows)]
 
 
 def duration_column(duration_ms: int) -> str:

@@ -12,8 +12,9 @@ the hits settles it. What counts as a failed search is told by `FAILED` and, for
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Iterable
+from dataclasses import dataclass, field, fields
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, Literal
 
@@ -56,6 +57,9 @@ class Trail:
     waiting: list[Waiting] = field(default_factory=list)
 
 
+_KEPT = tuple(each.name for each in fields(Trail) if each.name != "waiting")
+
+
 @dataclass(slots=True, kw_only=True)
 class Followed:
     """What the events of a batch add to a session."""
@@ -67,6 +71,7 @@ class Followed:
     """By key: the text where it is known from this batch, else empty, and what has become of it."""
 
 
+@lru_cache(maxsize=4_096)
 def key_of(words: str) -> str:
     """The same for texts that differ in case and spaces only."""
     return blake2b(" ".join(words.casefold().split()).encode(), digest_size=12).hexdigest()
@@ -93,7 +98,7 @@ def follow(trail: Trail, events: Iterable[Event]) -> Followed:
 
 def _note_intent(followed: Followed, intent: str) -> None:
     trail, key = followed.trail, key_of(intent)
-    if all(key_of(known) != key for known in trail.intents):
+    if intent not in trail.intents and all(key_of(known) != key for known in trail.intents):
         trail.intents.append(intent)
         followed.new_intents[key] = intent
 
@@ -162,9 +167,16 @@ def _remember(keys: list[str], key: str) -> None:
 
 
 def to_json(trail: Trail) -> dict[str, Any]:
-    return asdict(trail)
+    """Without what is as it was at the beginning."""
+    kept = {name: value for name in _KEPT if (value := getattr(trail, name))}
+    if trail.waiting:
+        kept["waiting"] = [[each.key, each.operations, each.state] for each in trail.waiting]
+    return kept
 
 
 def from_json(kept: dict[str, Any]) -> Trail:
-    waiting: Sequence[dict[str, Any]] = kept.get("waiting", ())
-    return Trail(**{**kept, "waiting": [Waiting(**each) for each in waiting]})
+    waiting = [
+        Waiting(key=key, operations=operations, state=state)
+        for key, operations, state in kept.get("waiting", ())
+    ]
+    return Trail(**{**kept, "waiting": waiting})
