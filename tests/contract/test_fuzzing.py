@@ -40,7 +40,27 @@ def config(token: str) -> Any:
                     # A schema cannot say that an expiry lies in the future and a source exists.
                     "include-name": "POST /org/keys",
                     "checks": {"positive_data_acceptance": {"expected-statuses": [*ACCEPTED, "422"]}},
-                }
+                },
+                {
+                    # Nor which fields go with which kind of source.
+                    "include-name": "POST /mcp-servers",
+                    "checks": {"positive_data_acceptance": {"expected-statuses": [*ACCEPTED, "422"]}},
+                },
+                *(
+                    {
+                        # Nor which sources, models and runs there are, and what the preflight makes of a prompt.
+                        "include-name": name,
+                        "checks": {
+                            "positive_data_acceptance": {"expected-statuses": [*ACCEPTED, "422", "429"]}
+                        },
+                    }
+                    for name in ("POST /workflows", "PATCH /workflows/{id}", "POST /workflows/{id}/runs")
+                ),
+                {
+                    # Nor which categories there are.
+                    "include-name": "PATCH /mcp-servers/{id}",
+                    "checks": {"positive_data_acceptance": {"expected-statuses": [*ACCEPTED, "422"]}},
+                },
             ],
         }
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from functools import partial
 from typing import Annotated, Literal
 
 import typer
@@ -13,8 +12,10 @@ from ammeter.base import logs
 from ammeter.base.errors import AmmeterError
 from ammeter.cli.admin import admin_commands
 from ammeter.cli.bundle import bundle_commands
+from ammeter.cli.demo_seed import demo_commands
 from ammeter.cli.first import DEMO_SLUG, FirstOwner, demo_owner, make_first_owner
 from ammeter.cli.house import AsJson, opened
+from ammeter.cli.insights import insights_commands
 from ammeter.cli.mcp import mcp_commands, try_commands
 from ammeter.cli.remote import Refused, RemoteError
 from ammeter.cli.run import run_commands
@@ -46,6 +47,8 @@ def app() -> typer.Typer:
     commands.add_typer(workflow_commands(), name="workflow")
     commands.add_typer(run_commands(), name="run")
     commands.command()(sync)
+    commands.add_typer(insights_commands(), name="insights")
+    commands.add_typer(demo_commands(), name="demo")
     commands.add_typer(admin_commands(), name="admin")
     return commands
 
@@ -61,6 +64,7 @@ def serve(
     """Start the server."""
     from ammeter.cli import process
     from ammeter.cli.demo import serve_demo
+    from ammeter.cli.demo_seed.load import seed_beside
 
     settings = load_settings(host=host, port=port, demo=demo or None)
     plain = settings.log_format == "plain"
@@ -77,8 +81,13 @@ def serve(
             typer.echo(f"Ammeter {__version__} works on jobs")
         sys.stdout.flush()
 
+    async def fill_demo(address: str) -> None:
+        if owner is not None:
+            await serve_demo(owner, address)
+            await seed_beside(house)
+
     try:
-        process.serve(house, role, on_ready, partial(serve_demo, owner) if owner is not None else None)
+        process.serve(house, role, on_ready, fill_demo if owner is not None else None)
     finally:
         house.close()
 

@@ -26,7 +26,7 @@ def test_endpoints_are_read_with_their_keys_and_prices() -> None:
     ("text", "told"),
     [
         ("{", "Invalid JSON"),
-        ("[]", "valid object"),
+        ("[]", "object"),
         ('{"local": {}}', "local.baseUrl: Field required"),
         ('{"local": {"baseUrl": "ftp://x"}}', "local.baseUrl"),
         ('{"local": {"baseUrl": "http://x/v1", "key": "sk-123"}}', "local.key"),

@@ -3,8 +3,9 @@ adds what is missing and nothing else."""
 
 from __future__ import annotations
 
+import logging
 import uuid
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -18,11 +19,15 @@ from ammeter.features.orgs import service
 from ammeter.features.sources.service import get_source
 from ammeter.features.telemetry import store
 from ammeter.features.telemetry.model import Event
+from ammeter.wiring import House
 
 DAYS = 90
 FEW_A_DAY = 10
 MANY_A_DAY = 60
 BATCH = 5_000
+SMALL_BATCH = 300
+
+log = logging.getLogger("ammeter.demo_seed")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,27 +52,40 @@ def has_telemetry(db: Database, org_id: str) -> bool:
         return store.first_day(tx, org_id) is not None
 
 
-def seed(
-    db: Database,
-    *,
-    days: int = DAYS,
-    a_day: int = MANY_A_DAY,
-    at: datetime | None = None,
-    told: Callable[[str], None] = lambda words: None,
-) -> Seeded:
-    """Sessions that ended before now; on weekends there are fewer."""
-    at = at or now()
-    shop = demo_shop(db)
+def seed(db: Database, *, days: int = DAYS, a_day: int = MANY_A_DAY, at: datetime | None = None) -> Seeded:
+    """All of it at once."""
     sessions = events = 0
-    for batch in _batches(_sessions(shop, at, days, a_day)):
-        new = _missing(db, batch)
+    for new in steps(db, days=days, a_day=a_day, at=at or now()):
+        sessions += len({event.session_id for event in new})
+        events += len(new)
+    return Seeded(days=days, sessions=sessions, events=events)
+
+
+def steps(db: Database, *, days: int, a_day: int, at: datetime, batch: int = BATCH) -> Iterator[list[Event]]:
+    """What each batch has added. Sessions that ended before `at`; on weekends there are fewer."""
+    shop = demo_shop(db)
+    for events in _batches(_sessions(shop, at, days, a_day), batch):
+        new = _missing(db, events)
         if new:
             with db.write() as tx:
                 store.insert_batch(tx, new)
-        sessions += len({event.session_id for event in new})
-        events += len(new)
-        told(f"{events} events of {sessions} sessions, up to {batch[-1].at:%Y-%m-%d}")
-    return Seeded(days=days, sessions=sessions, events=events)
+        yield new
+
+
+async def seed_beside(house: House) -> None:
+    """A small part of it, beside a server that runs, unless the demo has telemetry. Batch by batch, so that
+    nobody waits long and a stop does not wait for the end; a failure is logged, and the server goes on."""
+    try:
+        shop = await house.db.run(demo_shop, house.db)
+        if await house.db.run(has_telemetry, house.db, shop.org_id):
+            return
+        added = steps(house.db, days=DAYS, a_day=FEW_A_DAY, at=now(), batch=SMALL_BATCH)
+        count = 0
+        while (new := await house.db.run(next, added, None)) is not None:
+            count += len(new)
+        log.info("the demo has telemetry: %d events of three months", count)
+    except Exception:
+        log.exception("the demo has no telemetry")
 
 
 def _sessions(shop: Shop, at: datetime, days: int, a_day: int) -> Iterator[list[Event]]:
@@ -80,11 +98,11 @@ def _sessions(shop: Shop, at: datetime, days: int, a_day: int) -> Iterator[list[
         yield from sorted((events for events in made if events[-1].at < at), key=lambda events: events[0].at)
 
 
-def _batches(sessions: Iterable[list[Event]]) -> Iterator[list[Event]]:
+def _batches(sessions: Iterable[list[Event]], size: int) -> Iterator[list[Event]]:
     batch: list[Event] = []
     for events in sessions:
         batch += events
-        if len(batch) >= BATCH:
+        if len(batch) >= size:
             yield batch
             batch = []
     if batch:

@@ -24,19 +24,21 @@ from ammeter.doors.rest.insight_records import (
     KpisRecord,
     LineageRecord,
     OverviewRecord,
-    SessionRecord,
-    SessionsRecord,
-    SessionTraceRecord,
     TopicDetailRecord,
     TopicsRecord,
     cluster_fields,
     cluster_record,
     kpi_record,
-    session_record,
     topic_fields,
     topic_record,
-    trace_record,
     trends_record,
+)
+from ammeter.doors.rest.insight_session_records import (
+    SessionRecord,
+    SessionsRecord,
+    SessionTraceRecord,
+    session_record,
+    trace_record,
 )
 from ammeter.engines.db.database import Tx
 from ammeter.features.insights import cluster_store, service, sessions, topic_store

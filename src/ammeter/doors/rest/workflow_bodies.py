@@ -193,9 +193,9 @@ class CreateWorkflow(_Fields):
 class ChangeWorkflow(_Fields):
     """Any of the fields; one that is absent stays as it is."""
 
-    name: Name = ""
-    mcp_server_id: SourceId = ""
-    tester_prompt: Prompt = ""
+    name: Name = Field(default_factory=str)
+    mcp_server_id: SourceId = Field(default_factory=str)
+    tester_prompt: Prompt = Field(default_factory=str)
 
 
 def draft_from(body: CreateWorkflow) -> Draft:

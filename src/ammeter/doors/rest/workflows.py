@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
+from fastapi import Body as BodyParameter
 from pydantic import Field, StringConstraints
 
 from ammeter.doors.http.call import Caller
@@ -244,12 +245,12 @@ async def archive_workflow(call: CurrentCall, id: str) -> OkRecord:  # noqa: A00
 async def dispatch_workflow(
     call: CurrentCall,
     id: str,  # noqa: A002
-    body: DispatchBody | None = None,
+    body: Annotated[DispatchBody, BodyParameter(default_factory=DispatchBody)],
 ) -> DispatchRecord:
     policy = call.house.runs_policy
     rate = f"{policy.burst} dispatches at once, or {policy.per_second:g} a second"
     await call.spend(policy, f"More than {rate}, in one organization.")
-    return await call.write(_start, call.house, id, body or DispatchBody())
+    return await call.write(_start, call.house, id, body)
 
 
 @router.get(

@@ -10,9 +10,22 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
-from sqlalchemy import URL, Connection, Engine, Index, Table, create_engine, event, make_url, text
+from sqlalchemy import (
+    URL,
+    Column,
+    ColumnElement,
+    Connection,
+    Engine,
+    Index,
+    Table,
+    create_engine,
+    event,
+    func,
+    make_url,
+    text,
+)
 from sqlalchemy.exc import ArgumentError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import ConnectionPoolEntry, NullPool
@@ -21,6 +34,8 @@ from ammeter.base.errors import SettingsError
 
 if TYPE_CHECKING:
     from sqlalchemy.dialects import postgresql, sqlite
+
+T = TypeVar("T")
 
 _SQLITE_BUSY_MS = 5_000
 _PG_STATEMENT_MS = 30_000
@@ -230,6 +245,12 @@ def merging_insert(tx: Connection, table: Table) -> sqlite.Insert | postgresql.I
     from sqlalchemy.dialects.postgresql import insert as insert_there
 
     return insert_there(table)
+
+
+def unindexed(tx: Connection, column: Column[T]) -> ColumnElement[T]:
+    """A column for conditions that are not to choose the index: SQLite, which knows nothing of how many rows
+    a condition leaves, would take it before one that has the wanted order. PostgreSQL weighs them itself."""
+    return func.coalesce(column, column) if tx.dialect.name == Sqlite.name else column
 
 
 def dialect_of(url_text: str) -> Dialect:

@@ -135,7 +135,8 @@ def _insert(tx: Tx, workflow: Workflow, target: Target, order: Order, jobs: Jobs
         suite_run_id=order.suite_run_id,
         at=at,
         queued_at=at,
-        search_text=" ".join(words).lower(),
+        # An index entry of PostgreSQL has at most 2,704 bytes.
+        search_text=" ".join(words).lower().encode()[:2_000].decode("utf-8", "ignore"),
     )
     store.insert_run(tx, run)
     return run

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any
@@ -11,6 +11,7 @@ from sqlalchemy import ColumnElement, RowMapping, Select, delete, func, insert, 
 
 from ammeter.base.pages import Page, PageRequest
 from ammeter.engines.db.database import Tx
+from ammeter.engines.db.dialects import unindexed
 from ammeter.engines.db.tables import jobs, run_evaluations, run_events, run_keys, runs
 from ammeter.features.evals.events import Row, from_row, to_row
 from ammeter.features.evals.model import Evaluation, Evidence, Mark, Run, RunQuery
@@ -20,6 +21,8 @@ _SORTED_BY: dict[str, Any] = {
     "durationMs": runs.c.duration_ms,
     "costUsd": runs.c.cost_usd,
 }
+_SORTED_IN_MEMORY = 5_000
+"""Of so many rows the wanted ones are sorted out; of more, an index gives them in their order."""
 _OVER = ("succeeded", "failed", "cancelled")
 
 
@@ -77,6 +80,8 @@ def search_runs(tx: Tx, org_id: str, asked: RunQuery, page: PageRequest) -> Page
         order = (runs.c.at.desc(), runs.c.id.desc()) if down else (runs.c.at, runs.c.id)
         rows = _slice(tx, where, order, offset=page.offset, limit=page.page_size)
     else:
+        if total > _SORTED_IN_MEMORY:
+            where = _where(org_id, asked, lambda each: unindexed(tx, each))
         rows = _known_first(tx, where, column, down=down, page=page)
     return Page(rows=[_run(row) for row in rows], page=page.page, page_size=page.page_size, total=total)
 
@@ -109,14 +114,16 @@ def _slice(
     return list(tx.execute(query).mappings())
 
 
-def _where(org_id: str, asked: RunQuery) -> list[ColumnElement[bool]]:
-    where = [runs.c.org_id == org_id, runs.c.at >= asked.since]
+def _where(
+    org_id: str, asked: RunQuery, looked_at: Callable[[Any], Any] = lambda column: column
+) -> list[ColumnElement[bool]]:
+    where: list[ColumnElement[bool]] = [runs.c.org_id == org_id, looked_at(runs.c.at) >= asked.since]
     if asked.workflow_id is not None:
-        where.append(runs.c.workflow_id == asked.workflow_id)
+        where.append(looked_at(runs.c.workflow_id) == asked.workflow_id)
     if asked.status is not None:
-        where.append(runs.c.status == asked.status)
+        where.append(looked_at(runs.c.status) == asked.status)
     if asked.classification is not None:
-        where.append(runs.c.classification == asked.classification)
+        where.append(looked_at(runs.c.classification) == asked.classification)
     if asked.source_ids is not None:
         where.append(runs.c.source_id.in_(asked.source_ids))
     where += [

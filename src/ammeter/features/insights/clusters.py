@@ -16,7 +16,7 @@ PARAPHRASE = 0.56
 
 
 def place_searches(book: Book, rows: Floats, new_id: Callable[[], str]) -> Sequence[tuple[str, bool]]:
-    """The cluster of each search, and whether it is new. One after another: the second may be like the first."""
+    """The cluster of each search, and whether it is new; one after another, as one may be like the last."""
     found: list[tuple[str, bool]] = []
     for at in range(len(rows)):
         row = rows[at : at + 1]

@@ -9,7 +9,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 
-from ammeter.engines.search.words import verb_class
+from ammeter.engines.search.words import verb_class, word_set
 from ammeter.features.insights.intents import said_words
 
 MAX_CHARS = 80
@@ -17,7 +17,7 @@ _OBJECTS = 3
 _LEAST_SHARE = 0.25
 _LOOKED_AT = 400
 # They begin many intents and say nothing of what is wanted.
-_EMPTY = frozenset("help let try user customer api sdk client script call task goal agent".split())
+_EMPTY = word_set("help let try user customer api sdk client script call task goal agent")
 
 
 def word_counts(forms: Sequence[str]) -> Counter[str]:

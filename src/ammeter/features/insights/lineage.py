@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from itertools import pairwise
-from statistics import median
 
 import numpy as np
 
@@ -55,7 +54,7 @@ def is_recurring(times: Sequence[datetime]) -> bool:
     if len(times) < MIN_RECURRENCES:
         return False
     gaps = [after - before for before, after in pairwise(sorted(times))]
-    usual = median(gaps)
+    usual = sorted(gaps)[len(gaps) // 2]
     if usual < _SHORTEST:
         return False
     regular = sum(0.8 * usual <= gap <= 1.2 * usual for gap in gaps)

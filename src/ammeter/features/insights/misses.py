@@ -110,18 +110,18 @@ def _misses(events: Sequence[SeenEvent], ended: bool) -> list[Miss]:
     found: list[Miss] = []
     # From the end: what follows is known when a search is reached.
     later_use: set[str] = set()
-    searched_again = script_ended_well = False
+    searched_again = script_followed = False
     next_used: list[tuple[str, ...]] = []
     for event in reversed(events):
         if event.kind == "script":
             later_use.update(called(event))
+            script_followed = True
             if event.outcome == "ok":
-                script_ended_well = True
                 next_used = [tuple(called(event, well=True)), *next_used][:_SCRIPTS_LOOKED_AT]
         elif event.kind == "search":
             query = (event.query or "").strip()
             hits = tuple(event.result_operations)
-            given_up = ended and not script_ended_well
+            given_up = ended and not script_followed
             reason: MissReason | None = None
             if event.outcome == "miss" or (event.outcome == "ok" and not hits):
                 reason = "no_hit"

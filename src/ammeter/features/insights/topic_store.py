@@ -229,12 +229,12 @@ def _figures(
 
 
 def _in_range(
-    chosen: Select[Any],
+    chosen: Select[*tuple[Any, ...]],
     org_id: str,
     since: datetime,
     until: datetime,
     source_ids: Sequence[str] | None,
-) -> Select[Any]:
+) -> Select[*tuple[Any, ...]]:
     limits: list[ColumnElement[bool]] = [_i.org_id == org_id, _i.last_at >= since, _i.last_at <= until]
     if source_ids is not None:
         limits.append(_i.source_id.in_(source_ids))
@@ -302,14 +302,15 @@ def _trend(figures: Mapping[str, Any], before: Mapping[str, Any] | None) -> floa
     return float((figures["sessions"] - was) / max(was, 1))
 
 
-_ORDERS = {
-    "volume": lambda figures, trend: (figures["sessions"], figures["scripts"]),
-    "frustration": lambda figures, trend: (
-        -1.0 if (felt := _frustration(figures)) is None else felt,
-        figures["sessions"],
-    ),
-    "trend": lambda figures, trend: (trend, figures["sessions"]),
-}
+def _order(sort: TopicSort, figures: Mapping[str, Any], before: Mapping[str, Any] | None) -> float:
+    match sort:
+        case "volume":
+            return float(figures["sessions"])
+        case "frustration":
+            felt = _frustration(figures)
+            return -1.0 if felt is None else felt
+        case "trend":
+            return _trend(figures, before)
 
 
 def _examples(texts: Iterable[str]) -> tuple[str, ...]:

@@ -87,7 +87,7 @@ def _http(new: NewSource, place: Place) -> Iterator[Detail]:
             path=f"$.connectionConfig.{name}",
             message="this is for sources that run as a process (transportType stdio_hosted, targetKind cli)",
         )
-    if new.network_policy:
+    if new.network_policy.get("mode", "none") != "none" or new.network_policy.get("allow"):
         yield Detail(
             path="$.networkPolicy", message="this is for sources that run as a process; leave it out"
         )

@@ -172,6 +172,24 @@ def list_events(
     return [_stored(row) for row in tx.execute(chosen.order_by(_e.id).limit(limit)).mappings()]
 
 
+def list_org_events(
+    tx: Tx,
+    org_id: str,
+    *,
+    since: datetime,
+    until: datetime,
+    after: tuple[datetime, str] | None = None,
+    limit: int = 1_000,
+) -> list[Event]:
+    """Of all sessions, in the order of time; `after` is the time and id of the last one seen."""
+    chosen = select(telemetry_events).where(_e.org_id == org_id, _e.at >= since, _e.at < until)
+    if after is not None:
+        at, event_id = after
+        chosen = chosen.where(_e.at >= at, or_(_e.at > at, _e.id > event_id))
+    rows = tx.execute(chosen.order_by(_e.at, _e.id).limit(limit)).mappings()
+    return [_stored(row).event for row in rows]
+
+
 def find_session(tx: Tx, org_id: str, session_id: str) -> Session | None:
     chosen = select(telemetry_sessions).where(_s.org_id == org_id, _s.id == session_id)
     row = tx.execute(chosen).mappings().one_or_none()

@@ -116,7 +116,7 @@ def _runs(op: Operations) -> None:
         ForeignKeyConstraint(["version_id"], ["workflow_versions.id"], name="fk_runs_version_id"),
         ForeignKeyConstraint(["source_id"], ["sources.id"], name="fk_runs_source_id"),
     )
-    op.create_index("ix_runs_org_id_at", "runs", ["org_id", "at"])
+    op.create_index("ix_runs_org_id_at", "runs", ["org_id", "at", "search_text"])
     op.create_index("ix_runs_org_id_workflow_id_at", "runs", ["org_id", "workflow_id", "at"])
     op.create_index("ix_runs_org_id_status_at", "runs", ["org_id", "status", "at"])
     op.create_index("ix_runs_org_id_classification_at", "runs", ["org_id", "classification", "at"])
