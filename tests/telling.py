@@ -1,9 +1,9 @@
-"""Telemetry of the demo's kind for any organization, and its recount in plain Python: what insights must say."""
+"""Telemetry of the demo's kind for any organization, and its recount in plain Python."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from ammeter.base.clock import now
@@ -62,8 +62,6 @@ def tell(db: Database, org_id: str, *, a_day: int = 9, source_ids: Sequence[str]
 
 
 def _renamed(events: Sequence[Event]) -> list[Event]:
-    from dataclasses import replace
-
     session_id = new_id()
     return [replace(event, id=new_id(), session_id=session_id) for event in events]
 

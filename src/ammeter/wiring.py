@@ -28,6 +28,7 @@ from ammeter.features.bundles.model import RecentUse
 from ammeter.features.evals import rejudge_job, run_job, scheduled_job, sweep_job
 from ammeter.features.evals.run_job import Laboratory
 from ammeter.features.gateway.live import LiveBundles
+from ammeter.features.insights import refresh_job
 from ammeter.features.orgs.keys import LastUsed
 from ammeter.features.secrets.references import OrgCredentials
 from ammeter.features.secrets.sealing import open_key_ring
@@ -123,6 +124,9 @@ def open_house(settings: Settings) -> House:
             rejudge_job.KIND: rejudge_job.rejudge_job(lab),
             SCHEDULED_KIND: scheduled_job.scheduled_job(db, jobs),
             sweep_job.KIND: sweep_job.sweep_job(db),
+            refresh_job.KIND: refresh_job.refresh_job(
+                db, blobs, jobs, telemetry_days=settings.telemetry_retention_days
+            ),
         },
         secrets=secrets,
         buckets=Buckets(db),

@@ -48,7 +48,7 @@ def config(token: str) -> Any:
                 },
                 *(
                     {
-                        # Nor which sources, models and runs there are, and what the preflight makes of a prompt.
+                        # Nor which sources, models and runs there are, nor what the preflight refuses.
                         "include-name": name,
                         "checks": {
                             "positive_data_acceptance": {"expected-statuses": [*ACCEPTED, "422", "429"]}

@@ -21,6 +21,7 @@ from ammeter.asgi import WebApp, build_app
 from ammeter.base.errors import AmmeterError, SettingsError
 from ammeter.engines.jobs.schedule import Ticker
 from ammeter.features.evals import sweep_job
+from ammeter.features.insights import refresh_job
 from ammeter.features.orgs.service import anyone_runs_scripts
 from ammeter.features.upkeep.housekeeping_job import ensure_scheduled
 from ammeter.wiring import House
@@ -156,6 +157,7 @@ async def _worker(house: House) -> AsyncIterator[None]:
     """Work on jobs and fire schedules, until the block ends."""
     await house.db.run(ensure_scheduled, house.db)
     await house.db.run(sweep_job.ensure_scheduled, house.db)
+    await house.db.run(refresh_job.ensure_scheduled, house.db)
     ticker = Ticker(house.db, house.jobs)
     worker = house.jobs.worker(house.handlers, concurrency=house.settings.job_concurrency)
     await ticker.start()

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ammeter.cli.demo_seed.load import DAYS, MANY_A_DAY, seed
+from ammeter.cli.demo_seed.load import DAYS, MANY_A_DAY, ask_for_insights, demo_shop, seed
 from ammeter.cli.house import AsJson, opened
 from ammeter.cli.shown import show
 
@@ -27,6 +27,8 @@ def seed_demo(
     """Fill the demo organization with telemetry; what is there already stays, what is missing is added."""
     with opened() as house:
         seeded = seed(house.db, days=days, a_day=sessions)
+        if seeded.events:
+            ask_for_insights(house, demo_shop(house.db).org_id)
     show(seeded, as_json=as_json, title="Seeded the demo organization" if seeded.events else "Nothing to add")
 
 

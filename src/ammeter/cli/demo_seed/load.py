@@ -15,6 +15,7 @@ from ammeter.cli.first import DEMO_SLUG
 from ammeter.doors.demo_api.names import DEMO_ORG
 from ammeter.engines.db.database import Database
 from ammeter.features.bundles.service import find_active
+from ammeter.features.insights import refresh_job
 from ammeter.features.orgs import service
 from ammeter.features.sources.service import get_source
 from ammeter.features.telemetry import store
@@ -72,6 +73,12 @@ def steps(db: Database, *, days: int, a_day: int, at: datetime, batch: int = BAT
         yield new
 
 
+def ask_for_insights(house: House, org_id: str) -> None:
+    """Topics and clusters are made by a worker."""
+    with house.db.write() as tx:
+        refresh_job.enqueue(tx, house.jobs, org_id)
+
+
 async def seed_beside(house: House) -> None:
     """A small part of it, beside a server that runs, unless the demo has telemetry. Batch by batch, so that
     nobody waits long and a stop does not wait for the end; a failure is logged, and the server goes on."""
@@ -83,6 +90,7 @@ async def seed_beside(house: House) -> None:
         count = 0
         while (new := await house.db.run(next, added, None)) is not None:
             count += len(new)
+        await house.db.run(ask_for_insights, house, shop.org_id)
         log.info("the demo has telemetry: %d events of three months", count)
     except Exception:
         log.exception("the demo has no telemetry")

@@ -6,25 +6,29 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from ammeter.engines.compiler.bundle import Bundle
 from ammeter.engines.compiler.model import Card, Operation
 from ammeter.engines.search.embed import Floats, packaged_embedding, unit_rows
-from ammeter.engines.search.fields import embedded_text, parts_of
+from ammeter.engines.search.fields import embedded_text, parts_of, verbs_of
 from ammeter.engines.search.index import SearchIndex
 from ammeter.engines.search.words import verb_class, words
 from ammeter.features.insights.intents import form_of, said_words
 from ammeter.features.insights.topic_model import GapKind, NearOperation
 
-NEAR = 0.50
+NEAR = 0.36
 """So near in meaning that the operation is what was asked for, in other words."""
-RELATED = 0.34
+RELATED = 0.30
 """So near that the API has at least to do with it."""
+STRANGE_FITS = 0.28
+"""How near to an operation the words must be that the API itself never uses: `flight` beside `book`."""
+STRANGE_ANYWHERE = 0.15
 _QUERIES = 20
 _NEAREST = 5
 _EVIDENCE_SHARE = 0.3
@@ -55,6 +59,7 @@ class Described:
     """Words of each operation's name, path, summary and tags."""
     deep: Sequence[frozenset[str]]
     """Words of all that is told of it."""
+    verbs: Sequence[frozenset[str]]
 
     def place_of(self, operation_id: str) -> int | None:
         return next((i for i, card in enumerate(self.cards) if card.operation_id == operation_id), None)
@@ -81,6 +86,7 @@ def described(bundle: Bundle) -> Described:
         meanings=unit_rows(packaged_embedding().sums(texts)),
         surface=[frozenset(map(_stem, _surface(card))) for card in bundle.cards],
         deep=[frozenset(map(_stem, _deep(card))) for card in bundle.cards],
+        verbs=[frozenset(verbs_of(parts_of(card))) for card in bundle.cards],
     )
 
 
@@ -95,16 +101,37 @@ def judge(question: Question, api: Described) -> Judgement:
     if proven is not None:
         return _answered(api, proven, asked, nearest, proven=True)
     objects = [word for word in asked if not verb_class(word)] or asked
-    buried = _buried(objects, api, likeness)
-    best = int(likeness.argmax())
+    fits = _fits(objects, api)
+    able = np.where(_verb_fits(asked, api), likeness, np.float32(-1))
+    buried = _buried(objects, api, able)
+    best = int(able.argmax())
     if buried is not None:
         return _answered(api, buried, asked, nearest, proven=False)
-    if likeness[best] >= NEAR:
+    if able[best] >= NEAR and fits[best] >= STRANGE_FITS:
         return _answered(api, best, asked, nearest, proven=False)
     known = sum(any(_stem(word) in told for told in api.surface) for word in objects)
-    is_related = likeness[best] >= RELATED or 2 * known >= len(objects)
+    is_near = float(likeness.max()) >= RELATED or 2 * known >= len(objects)
+    is_related = is_near and float(fits.max()) >= STRANGE_ANYWHERE
     kind: GapKind = "capability" if is_related else "out_of_scope"
     return Judgement(kind=kind, nearest=nearest, target=None, missing=(), proven=False)
+
+
+def _fits(objects: Sequence[str], api: Described) -> Floats:
+    """How near each operation is to what the API has no word for; 1 where it has words for everything."""
+    strange = [word for word in objects if not any(_stem(word) in told for told in api.surface)]
+    if not strange:
+        return np.ones(len(api.cards), np.float32)
+    rows = unit_rows(packaged_embedding().sums(strange))
+    mean: Floats = (api.meanings @ rows.T).mean(axis=1)
+    return mean
+
+
+def _verb_fits(asked: Sequence[str], api: Described) -> npt.NDArray[np.bool_]:
+    """Whether each operation does what the verbs ask for: nothing that creates answers `delete`."""
+    said = {verb for word in asked if (verb := verb_class(word))}
+    if said & {"get", "list"}:
+        said |= {"get", "list"}
+    return np.array([not said or bool(said & verbs) for verbs in api.verbs], bool)
 
 
 def _answered(
@@ -142,10 +169,10 @@ def _likeness(queries: Sequence[str], api: Described) -> Floats:
 
 
 def _nearest(queries: Sequence[str], api: Described, likeness: Floats) -> list[NearOperation]:
-    scores: Counter[str] = Counter()
+    scores: dict[str, float] = defaultdict(float)
     for query in queries:
         for hit in api.index.search(query, 2 * _NEAREST).hits:
-            scores[hit.operation_id] += hit.score  # type: ignore[assignment]
+            scores[hit.operation_id] += hit.score
     for at in np.argsort(-likeness, kind="stable")[:2].tolist():
         scores.setdefault(api.cards[at].operation_id, 0)
     ranked = sorted(scores, key=lambda one: (-scores[one], one))[:_NEAREST]

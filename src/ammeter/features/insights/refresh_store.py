@@ -201,6 +201,23 @@ def form_times(tx: Tx, form_id: str, *, limit: int = 40) -> list[tuple[str, date
     return [(key, at) for key, at in tx.execute(chosen.order_by(_i.last_at.desc()).limit(limit))]
 
 
+def topics_of_forms(tx: Tx, form_ids: Sequence[str]) -> dict[str, tuple[str, str]]:
+    """Text and topic of each form that has one."""
+    found: dict[str, tuple[str, str]] = {}
+    for part in _parts(form_ids):
+        chosen = select(_f.id, _f.text, _f.group_id).where(_f.id.in_(part), _f.group_id.is_not(None))
+        found.update((form_id, (text, group)) for form_id, text, group in tx.execute(chosen))
+    return found
+
+
+def count_forms(tx: Tx, topic_id: str) -> int:
+    return int(tx.scalar(select(func.count()).where(_f.group_id == topic_id)) or 0)
+
+
+def set_recurring(tx: Tx, topic_id: str) -> None:
+    tx.execute(update(insight_topics).where(_t.id == topic_id).values(kind="recurring"))
+
+
 def open_topics(tx: Tx, org_id: str) -> list[Row]:
     """Topics with their centres, those that were merged into others left out."""
     chosen = select(insight_topics).where(_t.org_id == org_id, _t.merged_into.is_(None)).order_by(_t.id)

@@ -53,9 +53,13 @@ def list_topics(
     figures = _figures(tx, org_id, merged, since, until, source_ids)
     before = _figures(tx, org_id, merged, since - (until - since), since, source_ids)
     shown = [one for one in figures if one in topics and (archived or not topics[one]["archived"])]
-    order = _ORDERS[sort]
     shown.sort(
-        key=lambda one: (order(figures[one], _trend(figures[one], before.get(one))), one), reverse=True
+        key=lambda one: (
+            -_order(sort, figures[one], before.get(one)),
+            -figures[one]["sessions"],
+            -figures[one]["scripts"],
+            one,
+        )
     )
     return [
         _topic(tx, topics[one], figures[one], before.get(one), merged, since, until, source_ids)

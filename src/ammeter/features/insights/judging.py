@@ -1,0 +1,131 @@
+"""Clusters judged against the bundle that is served: gap, suggestion, overlay. Reads and writes the store;
+what is decided is `gaps` and `replay`."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from datetime import datetime
+from typing import Any
+
+from ammeter.engines.blobs.port import Blobs
+from ammeter.engines.compiler.bundle import DamagedBundle, unpack
+from ammeter.engines.db.database import Database
+from ammeter.features.bundles import store as bundles
+from ammeter.features.bundles.artifacts import find_artifact
+from ammeter.features.bundles.model import StoredBundle
+from ammeter.features.insights import refresh_store as store
+from ammeter.features.insights.forming import Writing
+from ammeter.features.insights.gaps import Described, Judgement, Question, described, judge
+from ammeter.features.insights.refresh_store import Row
+from ammeter.features.insights.replay import Remedy, find_remedy
+
+log = logging.getLogger("ammeter.insights")
+
+RULES = 1
+"""Of judging; another number has every cluster judged anew."""
+_MAX_JUDGED = 300
+_MAX_REPLAYED = 200
+# A replay builds an index of all cards, twice at most: this many cards' worth in one refresh.
+_MAX_INDEXED = 60_000
+
+
+def judge_clusters(db: Database, blobs: Blobs, writing: Writing, org_id: str, since: datetime) -> int:
+    """Those that are new, have grown to twice their size or meet another bundle; how many."""
+    with db.read() as tx:
+        often = dict(store.recent_clusters(tx, org_id, since, limit=_MAX_JUDGED * 4))
+        clusters = store.find_clusters(tx, list(often))
+    clusters.sort(key=lambda row: (-often[row["id"]], row["id"]))
+    by_place: dict[tuple[str, str], list[Row]] = {}
+    for row in clusters:
+        by_place.setdefault((row["source_id"], row["environment"]), []).append(row)
+    judged = indexed = 0
+    for (source_id, environment), rows in by_place.items():
+        with db.read() as tx:
+            active = bundles.find_active(tx, source_id, environment)
+        if active is None:
+            continue
+        mark = {row["id"]: f"{RULES}:{active[0].digest}:{often[row['id']].bit_length()}" for row in rows}
+        due = [row for row in rows if row["judged_by"] != mark[row["id"]]][: _MAX_JUDGED - judged]
+        api = _described(blobs, active[0]) if due else None
+        if api is None:
+            continue
+        for row in due:
+            indexed += 2 * len(api.cards)
+            values = _judge(db, row, api, with_replay=indexed <= _MAX_INDEXED)
+            if indexed > _MAX_INDEXED and values["gap_kind"] in ("alias", "documentation"):
+                # Judged, but to be replayed the next time.
+                mark[row["id"]] = ""
+            with writing() as tx:
+                store.save_judgement(tx, row["id"], values | {"judged_by": mark[row["id"]]})
+        judged += len(due)
+    return judged
+
+
+def _described(blobs: Blobs, bundle: StoredBundle) -> Described | None:
+    artifact = find_artifact(blobs, bundle)
+    if artifact is None:
+        return None
+    try:
+        return described(unpack(artifact))
+    except (DamagedBundle, ValueError) as error:
+        log.error("the artifact of bundle %s cannot be read: %s", bundle.id, error)
+        return None
+
+
+def _judge(db: Database, row: Row, api: Described, *, with_replay: bool) -> Row:
+    with db.read() as tx:
+        misses = store.latest_misses(tx, row["id"], limit=_MAX_REPLAYED)
+    queries = [miss["query"] for miss in misses]
+    used = Counter(name for names in _used_by_session(misses).values() for name in names)
+    question = Question(
+        queries=queries, later_used=used, sessions=len({miss["session_id"] for miss in misses})
+    )
+    judgement = judge(question, api)
+    remedy = find_remedy(judgement, api, queries) if with_replay else None
+    return {"gap_kind": judgement.kind, "suggestion": written(judgement, remedy)}
+
+
+def _used_by_session(misses: Sequence[Row]) -> Mapping[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for miss in misses:
+        found.setdefault(miss["session_id"], set()).update(miss["later_used"])
+    return found
+
+
+def written(judgement: Judgement, remedy: Remedy | None) -> dict[str, Any]:
+    """As it is stored; `cluster_store.read_suggestion` reads it."""
+    stored: dict[str, Any] = {
+        "text": suggestion_text(judgement, remedy),
+        "nearest_operations": [asdict(one) for one in judgement.nearest],
+    }
+    if remedy is not None:
+        stored |= {"overlay": dict(remedy.overlay), "replay": asdict(remedy.replay)}
+    return stored
+
+
+def suggestion_text(judgement: Judgement, remedy: Remedy | None) -> str:
+    target = judgement.target
+    words = ", ".join(judgement.missing[:6])
+    match judgement.kind:
+        case "alias":
+            text = f"{target} seems to do this, but under other words."
+            text += f" Name these in its summary or description: {words}."
+        case "documentation":
+            text = f"{target} seems to do this, but its description hardly says so."
+            text += f" Tell it in the summary: {words}." if words else " Describe what it does and for whom."
+        case "capability":
+            text = "The API knows the subject, but no operation does this. Consider offering it."
+        case "out_of_scope":
+            text = "This is not what the API is about. Say in its description what it does not do."
+    if judgement.proven:
+        text += " Agents went on to use it after their search had failed."
+    if remedy is not None:
+        replay = remedy.replay
+        text += (
+            f" With the overlay {replay.hits_after} of {replay.searches} of these searches find it,"
+            f" {replay.hits_before} without."
+        )
+    return text
