@@ -14,6 +14,7 @@ from ammeter.engines.compiler.cards import plain
 from ammeter.engines.compiler.model import Card
 from ammeter.engines.compiler.text import comment
 from ammeter.engines.search.index import SearchIndex, build_index
+from ammeter.engines.search.words import verb_class
 from ammeter.features.insights.gaps import Described, Judgement
 from ammeter.features.insights.topic_model import Replay
 
@@ -36,7 +37,7 @@ class Remedy:
 def find_remedy(judgement: Judgement, api: Described, queries: Sequence[str]) -> Remedy | None:
     """The gentlest change that helps: words in the description, else in the summary too. None where there is
     nothing to add or it would not help."""
-    added = [word for word in judgement.missing if word.isalpha() and len(word) <= _MAX_WORD][:_MAX_WORDS]
+    added = [word for word in judgement.missing if _is_telling(word)][:_MAX_WORDS]
     at = None if judgement.target is None else api.place_of(judgement.target)
     if at is None or not added or not queries:
         return None
@@ -51,6 +52,11 @@ def find_remedy(judgement: Judgement, api: Described, queries: Sequence[str]) ->
         if 2 * after > len(queries):
             break
     return best
+
+
+def _is_telling(word: str) -> bool:
+    """A word that may stand in a description and says more than `get` does."""
+    return word.isalpha() and 3 <= len(word) <= _MAX_WORD and not verb_class(word)
 
 
 def count_hits(index: SearchIndex, queries: Sequence[str], operation_id: str) -> int:
