@@ -19,7 +19,7 @@ def main(database: str, port: int) -> None:
 
     def read() -> dict[str, Any]:
         with engine.connect() as connection:
-            return dict(connection.execute(QUERY, {"slug": "demo"}).mappings().one())
+            return dict(connection.execute(QUERY, {"slug": "main"}).mappings().one())
 
     @app.get("/in-thread")
     def in_thread() -> dict[str, Any]:

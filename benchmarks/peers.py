@@ -23,6 +23,19 @@ def fastmcp_python() -> Path:
     return python
 
 
+def clustering_python() -> Path:
+    """A Python of its own with scikit-learn and BERTopic, without the language models that it would bring."""
+    python = CACHE / "clustering" / "bin" / "python"
+    if not python.exists():
+        _told(
+            "Installing scikit-learn and BERTopic", [sys.executable, "-m", "venv", str(CACHE / "clustering")]
+        )
+        install = [str(python), "-m", "pip", "install", "--quiet"]
+        _told("", [*install, "scikit-learn", "umap-learn", "hdbscan", "pandas", "plotly", "pyyaml", "tqdm"])
+        _told("", [*install, "--no-deps", "bertopic"])
+    return python
+
+
 def npm_package(name: str) -> Path:
     """The folder of an npm package."""
     folder = CACHE / "npm" / name.replace("/", "+")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 
 from ammeter.base.clock import now
 from ammeter.base.ids import new_id
@@ -19,6 +19,7 @@ SPANS = {
     "30d": timedelta(days=30),
     "90d": timedelta(days=90),
 }
+LAST_DAY = date(2026, 3, 5)
 AGES = (*range(10), 13, 16, 20, 21, 33, 47, 61, 62, 88, 95, 120, 170)
 
 
@@ -48,11 +49,11 @@ def tell(db: Database, org_id: str, *, a_day: int = 9, source_ids: Sequence[str]
     keys = [new_id() for _ in range(3)]
     sessions: list[list[Event]] = []
     for age in AGES:
-        day = (at - timedelta(days=age)).date()
         shop = Shop(org_id=org_id, source_id=sources[age % len(sources)], key_ids=keys)
-        sessions += sessions_of_day(shop, day, a_day, last_day=at.date())
-    # Ids are the same for the same day and number: in a shared database another test may have told them.
-    sessions = [_renamed(events) for events in sessions if events[-1].at < at]
+        sessions += sessions_of_day(shop, LAST_DAY - timedelta(days=age), a_day, last_day=LAST_DAY)
+    # Drawn for the same days every time, so that tests find today what they found yesterday.
+    shift = timedelta(days=(at.date() - LAST_DAY).days)
+    sessions = [_moved(events, shift) for events in sessions if events[-1].at + shift < at]
     sessions.sort(key=lambda events: events[0].at)
     events = [event for session in sessions for event in session]
     for start in range(0, len(events), 400):
@@ -61,9 +62,10 @@ def tell(db: Database, org_id: str, *, a_day: int = 9, source_ids: Sequence[str]
     return Told(sessions)
 
 
-def _renamed(events: Sequence[Event]) -> list[Event]:
+def _moved(events: Sequence[Event], shift: timedelta) -> list[Event]:
+    """With ids of their own: in a shared database another test has told the same."""
     session_id = new_id()
-    return [replace(event, id=new_id(), session_id=session_id) for event in events]
+    return [replace(event, id=new_id(), session_id=session_id, at=event.at + shift) for event in events]
 
 
 def since_of(within: str, until: datetime) -> datetime:

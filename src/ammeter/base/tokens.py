@@ -99,7 +99,7 @@ SHAPES: tuple[Shape, ...] = (
         "PRIVATE KEY",
         # To the end mark, or where that was cut off as far as it looks like a key.
         r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----"
-        r"(?:[A-Za-z0-9+/=:,.() \t\r\n]|-(?!-)|\\[nrt])*+(?:-----END [A-Z0-9 ]{0,60}-----)?",
+        r"(?:[A-Za-z0-9+/=:,.() \t\r\n]|-(?!-)|\\{1,8}+[nrt])*+(?:-----END [A-Z0-9 ]{0,60}-----)?",
         in_run=False,
     ),
     _shape("url_password", "://", r"://[^\s:/@\"'<>?#]{0,256}:([^\s/@\"'<>]{1,512})@", in_run=False),

@@ -19,6 +19,8 @@ from ammeter.engines.db.database import Database
 from ammeter.engines.search.index import build_index
 from ammeter.features.bundles import store as bundles
 from ammeter.features.bundles.model import StoredBundle
+from ammeter.features.sources import store as sources
+from ammeter.features.sources.model import Source
 from ammeter.features.telemetry import store as telemetry
 from ammeter.features.telemetry.model import Event
 from tests.features.telemetry.parts import call, make_event
@@ -111,8 +113,18 @@ def serve(db: Database, blobs: Blobs, org_id: str, bundle: Bundle) -> str:
         created_by="tests",
         is_active=False,
     )
+    source = Source(
+        id=source_id,
+        org_id=org_id,
+        name="Books",
+        source_slug=None,
+        environment="production",
+        status="active",
+        created_at=at,
+        updated_at=at,
+    )
     with db.write() as tx:
-        insert_source(tx, org_id, source_id, at)
+        sources.insert_source(tx, source)
         assert bundles.insert_bundle(tx, stored, ())
         assert bundles.point_at(tx, stored, before=None, at=at, by="tests")
     return source_id

@@ -13,7 +13,8 @@ _MASK = bytes({b" ": 1, b"-": 1}.get(bytes([b]), ord("d") if b in b"0123456789" 
 _BEGINNINGS = (b"d" * 15, b"dddd\1dddd\1dddd", b"dddd\1dddddd\1ddddd")
 _DIGITS = re.compile(b"d+")
 _CARD = re.compile(
-    r"(?<![\w.+/-])[2-6](?:"
+    # Not within a word; the letter of an escaped line break is no word.
+    r"(?:(?<![\w.+/-])|(?<=\\[nrt]))[2-6](?:"
     r"(?<=4)\d{3}(?P<a>[ -]?)\d{4}(?P=a)\d{4}(?P=a)\d{4}"
     r"|(?<=5)[1-5]\d\d(?P<b>[ -]?)\d{4}(?P=b)\d{4}(?P=b)\d{4}"
     r"|(?<=2)[2-7]\d\d(?P<c>[ -]?)\d{4}(?P=c)\d{4}(?P=c)\d{4}"

@@ -200,22 +200,22 @@ def _place_queries(tx: Tx, picture: Picture, missed: _Forms, facts: Facts, at: d
             book = picture.clusters[source_id] = Book(_centres(rows, PARAPHRASE), width())
         open_forms = [row for row in missed.new if row["scope"] == source_id]
         vectors = vectors_of([spoken(row["text"]) for row in open_forms])
-        for row, (cluster_id, is_new) in zip(open_forms, place_searches(book, vectors, new_id), strict=True):
+        placed = place_searches(book, vectors, new_id)
+        centres = {centre.id: centre for centre in book.centres}
+        for row, (cluster_id, is_new) in zip(open_forms, placed, strict=True):
             row["group_id"] = cluster_id
             if is_new:
-                made.append(_cluster_row(picture.org_id, source_id, environments, book, row, at))
+                environment = environments[source_id]
+                made.append(_cluster_row(row, source_id, environment, centres[cluster_id], at))
     return made
 
 
-def _cluster_row(
-    org_id: str, source_id: str, environments: Mapping[str, str], book: Book, form: Row, at: datetime
-) -> Row:
-    centre = book.centres[-1]
+def _cluster_row(form: Row, source_id: str, environment: str, centre: Centre, at: datetime) -> Row:
     return {
         "id": centre.id,
-        "org_id": org_id,
+        "org_id": form["org_id"],
         "source_id": source_id,
-        "environment": environments[source_id],
+        "environment": environment,
         "label": cluster_label(form["text"]),
         "centre": to_bytes(centre.total),
         "members": centre.members,

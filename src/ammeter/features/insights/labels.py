@@ -16,8 +16,10 @@ MAX_CHARS = 80
 _OBJECTS = 3
 _LEAST_SHARE = 0.25
 _LOOKED_AT = 400
+# Verbs to a search, but no verb to begin a name with.
+_NO_VERBS = word_set("all every new index")
 # They begin many intents and say nothing of what is wanted.
-_EMPTY = word_set("help let try user customer api sdk client script call task goal agent")
+_EMPTY = word_set("all every help let try user customer api sdk client script call task goal agent")
 
 
 def word_counts(forms: Sequence[str]) -> Counter[str]:
@@ -57,12 +59,16 @@ def _verb(told: Sequence[Sequence[str]], counts: Counter[str]) -> str | None:
     """The verb that most begin with; else one of the known verbs that a third of them have."""
     first = Counter(found[0] for found in told)
     word, often = min(first.items(), key=lambda item: (-item[1], item[0]))
-    if verb_class(word) and often >= _LEAST_SHARE * len(told):
+    if _is_verb(word) and often >= _LEAST_SHARE * len(told):
         return word
-    known = [word for word in counts if verb_class(word) and 3 * counts[word] >= len(told)]
-    if known:
-        return min(known, key=lambda word: (-counts[word], word))
-    return word if 2 * often >= len(told) and len(told[0]) > 1 else None
+    if 2 * often >= len(told) and any(len(found) > 1 for found in told) and word not in _EMPTY:
+        return word
+    known = [word for word in counts if _is_verb(word) and 3 * counts[word] >= len(told)]
+    return min(known, key=lambda word: (-counts[word], word)) if known else None
+
+
+def _is_verb(word: str) -> bool:
+    return verb_class(word) is not None and word not in _NO_VERBS
 
 
 def _is_said(word: str, objects: Sequence[str]) -> bool:

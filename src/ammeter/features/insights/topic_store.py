@@ -137,7 +137,7 @@ def list_topic_sessions(
 def topics_of_session(tx: Tx, org_id: str, session_id: str) -> list[tuple[str, str]]:
     """Id and label of each topic that the session's intents belong to."""
     topics = {row["id"]: row for row in _rows(tx, org_id)}
-    chosen = select(distinct(_i.topic_id)).where(_i.org_id == org_id, _i.session_id == session_id)
+    chosen = select(_i.topic_id).where(_i.org_id == org_id, _i.session_id == session_id).distinct()
     found = {topics[one]["merged_into"] or one for one in tx.scalars(chosen) if one in topics}
     return [(one, _label(topics[one])) for one in sorted(found)]
 
