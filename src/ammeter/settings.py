@@ -126,6 +126,12 @@ class Settings(BaseSettings):
     stop_grace_s: float = Field(
         20, ge=0, le=600, description="Seconds that requests and jobs in flight may take to finish at a stop."
     )
+    run_retention_days: int = Field(
+        365,
+        ge=0,
+        le=3650,
+        description="Days that ended runs are kept, with their traces and evaluations; 0: for ever.",
+    )
     telemetry_retention_days: int = Field(
         90,
         ge=0,

@@ -106,7 +106,6 @@ def open_house(settings: Settings) -> House:
         models=models,
         judge_model=settings.judge_model,
         open=connector.open,
-        secrets_of=connector.secrets_of,
     )
     return House(
         settings=settings,
@@ -115,7 +114,10 @@ def open_house(settings: Settings) -> House:
         jobs=jobs,
         handlers={
             housekeeping_job.KIND: housekeeping_job.housekeeping_job(
-                db, jobs, telemetry_days=settings.telemetry_retention_days
+                db,
+                jobs,
+                telemetry_days=settings.telemetry_retention_days,
+                run_days=settings.run_retention_days,
             ),
             check_job.KIND: check_job.check_job(db),
             discovery_job.KIND: discovery_job.discovery_job(db, connector),

@@ -6,6 +6,7 @@ import os
 import re
 import time
 import uuid
+from datetime import datetime
 
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
@@ -20,6 +21,12 @@ def new_id() -> str:
     fraction = (nanos << 12) // 1_000_000
     random = int.from_bytes(os.urandom(8), "big") >> 2
     return str(uuid.UUID(int=millis << 80 | 0x7 << 76 | fraction << 64 | 0x2 << 62 | random))
+
+
+def first_id_at(at: datetime) -> str:
+    """What every id sorts after that was made at this instant or later, and before it all earlier ones."""
+    millis = f"{round(at.timestamp() * 1000):012x}"
+    return f"{millis[:8]}-{millis[8:]}"
 
 
 def is_id(text: str) -> bool:

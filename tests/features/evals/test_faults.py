@@ -52,7 +52,6 @@ def with_model(lab: Household, endpoint: ChatEndpoint, *, judge: str = "", **tol
         models=models,
         judge_model=judge,
         open=house.connector.open,
-        secrets_of=house.connector.secrets_of,
     )
     handlers = {
         **house.handlers,

@@ -14,10 +14,11 @@ START = datetime(2026, 5, 1, tzinfo=UTC)
 
 
 def events(*told: dict[str, Any]) -> list[SeenEvent]:
-    return [
-        SeenEvent(**{"id": new_id(), "at": START + timedelta(seconds=n), "outcome": "ok"} | one)
-        for n, one in enumerate(told)
-    ]
+    made = []
+    for number, one in enumerate(told):
+        facts: dict[str, Any] = {"id": new_id(), "at": START + timedelta(seconds=number), "outcome": "ok"}
+        made.append(SeenEvent(**facts | one))
+    return made
 
 
 def failed(*told: dict[str, Any], ended: bool = True) -> list[tuple[str, str]]:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import time
 
+from ammeter.base.pages import PageRequest
 from ammeter.engines.jobs.port import Job, Status
 from ammeter.engines.jobs.schedule import find_schedule
 from ammeter.features.insights import refresh_job, topic_store
@@ -17,15 +19,18 @@ from tests.shared import new_org
 
 
 def open_jobs(house: House) -> list[Job]:
-    from ammeter.base.pages import PageRequest
-
     with house.db.read() as tx:
         return list(house.jobs.list(tx, PageRequest(page_size=200)).rows)
 
 
 async def worked_off(house: House) -> list[Job]:
-    async with working(house), asyncio.timeout(60):
-        while not all(job.status in (Status.SUCCEEDED, Status.FAILED) for job in open_jobs(house)):
+    def is_over() -> bool:
+        return all(job.status in (Status.SUCCEEDED, Status.FAILED) for job in open_jobs(house))
+
+    deadline = time.monotonic() + 60
+    async with working(house):
+        while not await asyncio.to_thread(is_over):
+            assert time.monotonic() < deadline, "the jobs did not end in time"
             await asyncio.sleep(0.05)
     return open_jobs(house)
 
@@ -34,7 +39,7 @@ def test_every_organization_with_analytics_is_refreshed(house: House) -> None:
     with house.db.write() as tx:
         seen, unseen = new_org(tx), new_org(tx)
         for org, on in ((seen, True), (unseen, False)):
-            service.set_features(tx, OPERATOR, org.id, mcp_analytics=on)
+            service.set_features(tx, OPERATOR, org, mcp_analytics=on)
     for org in (seen, unseen):
         teller(house.db, org.id).wants(*REFUNDS)
     with house.db.write() as tx:

@@ -40,7 +40,7 @@ def _path_item(item: Json) -> Json:
 def _operation(operation: Json) -> Json:
     done = dict(operation)
     if "parameters" in done:
-        done["parameters"] = [_with_schema(p) for p in done["parameters"]]
+        done["parameters"] = [_without_null(_with_schema(p)) for p in done["parameters"]]
     if "requestBody" in done:
         done["requestBody"] = _with_content(done["requestBody"])
     done["responses"] = {status: _with_content(r) for status, r in done["responses"].items()}
@@ -49,6 +49,14 @@ def _operation(operation: Json) -> Json:
 
 def _with_schema(part: Json) -> Json:
     return {**part, "schema": to_schema30(part["schema"])} if "schema" in part else part
+
+
+def _without_null(parameter: Json) -> Json:
+    """A path or a query has no way to write null: a parameter is there or it is not."""
+    schema = {key: value for key, value in parameter["schema"].items() if key != "nullable"}
+    if "enum" in schema:
+        schema["enum"] = [value for value in schema["enum"] if value is not None]
+    return {**parameter, "schema": schema}
 
 
 def _with_content(part: Json) -> Json:
@@ -80,6 +88,7 @@ def to_schema30(schema: Any) -> Any:
         _nested,
         _null_types,
         _null_parts,
+        _null_in_enum,
     ):
         step(done)
     return done
@@ -174,6 +183,12 @@ def _null_parts(schema: Json) -> None:
         else:
             for key, value in done[0].items():
                 schema.setdefault(key, value)
+
+
+def _null_in_enum(schema: Json) -> None:
+    # `nullable` widens the type alone: null must be among the values too.
+    if schema.get("nullable") and None not in schema.get("enum", [None]):
+        schema["enum"] = [*schema["enum"], None]
 
 
 _COMPONENTS: dict[str, Callable[[Any], Any]] = {

@@ -181,15 +181,18 @@ class DispatchRecord(Record):
 
 
 Categories = Annotated[
-    list[str] | None,
-    Query(alias="category", description="Category slugs, repeated or comma-separated; any match."),
+    list[str],
+    Query(
+        default_factory=list,
+        description="Category slugs, repeated or comma-separated; any matches.",
+    ),
 ]
 CategorySlug = Annotated[str | None, Query(alias="categorySlug", description="One category slug.")]
 
 
 @router.get("/workflows", operation_id="listWorkflows", summary="List active workflows", responses=errors())
 async def list_workflows(
-    call: CurrentCall, category: Categories = None, category_slug: CategorySlug = None
+    call: CurrentCall, category: Categories, category_slug: CategorySlug = None
 ) -> WorkflowList:
     return await call.read(_list, category, category_slug)
 
@@ -306,9 +309,9 @@ def _start(tx: Tx, caller: Caller, house: House, workflow_id: str, body: Dispatc
     return DispatchRecord(run_ids=[one.run.id for one in made], runs=[_dispatched(one) for one in made])
 
 
-def _list(tx: Tx, caller: Caller, categories: list[str] | None, category_slug: str | None) -> WorkflowList:
+def _list(tx: Tx, caller: Caller, categories: list[str], category_slug: str | None) -> WorkflowList:
     slugs = None
-    if categories is not None:
+    if categories:
         slugs = [slug.strip() for text in categories for slug in text.split(",") if slug.strip()]
     org_id = caller.principal.org.id
     found = service.list_workflows(tx, caller.actor, org_id, any_category=slugs, category=category_slug)

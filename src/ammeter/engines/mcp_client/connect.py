@@ -83,6 +83,10 @@ class _Session:
         self._stop = asyncio.Event()
         self._fault: SourceFault | None = None
 
+    @property
+    def secrets(self) -> frozenset[str]:
+        return self._target.secrets
+
     async def initialize(self) -> ServerFacts:
         if self._stop.is_set():
             raise self._fault or SourceFault("unreachable", "The connection is closed.")

@@ -114,6 +114,11 @@ class Connection(Protocol):
     """One connection, from `connect`. Any method may raise SourceFault; after one of them but `timeout`, the
     connection may be of no more use. Methods may be called from any task, several at once."""
 
+    @property
+    def secrets(self) -> frozenset[str]:
+        """What the server is met with and must be seen nowhere else."""
+        ...
+
     async def initialize(self) -> ServerFacts:
         """Connect and shake hands, once; the other methods do it where nobody has."""
         ...

@@ -50,7 +50,7 @@ def parse_plan(prompt: str) -> Plan:
     if len(blocks) != 1:
         raise PlanError(
             "builtin/scripted needs one fenced ```yaml or ```json block with its steps;"
-            f" there are {len(blocks)}."
+            f" there are {len(blocks)}. For a prompt in words, name a language model in testerModelId."
         )
     # Imported here: settings come by this file, and need no YAML.
     import yaml

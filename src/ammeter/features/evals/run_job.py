@@ -7,7 +7,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import asdict, dataclass
 
@@ -48,7 +48,7 @@ from ammeter.features.evals.tester import (
 )
 from ammeter.features.sources import service as sources
 from ammeter.features.sources import skills
-from ammeter.features.sources.model import AuthProfile, Source
+from ammeter.features.sources.model import AuthProfile, SkillVersion, Source
 from ammeter.features.workflows import store as workflows
 from ammeter.features.workflows.model import Version
 
@@ -66,8 +66,6 @@ _SYSTEM = (
 
 Opener = Callable[[Source, AuthProfile | None], AbstractAsyncContextManager[Connection]]
 """A connection to a source; SourceFault where it cannot be had."""
-SecretsOf = Callable[[Source, AuthProfile | None], Awaitable[frozenset[str]]]
-"""The values that a source is met with and that must not be seen in a trace."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +76,6 @@ class Laboratory:
     models: Models
     judge_model: str
     open: Opener
-    secrets_of: SecretsOf
 
     def judge(self) -> Model | None:
         return self.models.get(self.judge_model) if self.judge_model else None
@@ -113,7 +110,7 @@ class Loaded:
     source: Source
     profile: AuthProfile | None
     rows: Sequence[Row]
-    skill: str | None
+    skill: SkillVersion | None
     replayed: Sequence[Row]
 
 
@@ -135,13 +132,11 @@ def load(lab: Laboratory, run_id: str) -> Loaded | None:
         )
 
 
-def _skill(tx: Tx, source: Source, run: Run) -> str | None:
-    if run.skill_mode == "latest":
-        latest = skills.find_latest_skill_version(tx, source)
-        return latest.text if latest else None
-    if run.skill_mode == "pinned":
-        return skills.get_skill_version(tx, source, run.skill_version_id or "").text
-    return None
+def _skill(tx: Tx, source: Source, run: Run) -> SkillVersion | None:
+    """The pinned one, or the latest as it was when the run began."""
+    if run.skill_version_id is not None:
+        return skills.get_skill_version(tx, source, run.skill_version_id)
+    return skills.find_latest_skill_version(tx, source) if run.skill_mode == "latest" else None
 
 
 def _replayed_rows(tx: Tx, run: Run, version: Version) -> Sequence[Row]:
@@ -203,7 +198,9 @@ class _Performance:
     def _started(self, at: object) -> Run:
         with self._lab.db.write() as tx:
             self._job.check_in(tx)
-            store.update_run(tx, self._run.id, {"started_at": at, "at": at, "phase": "connecting"})
+            skill = self._loaded.skill
+            begun = {"started_at": at, "at": at, "phase": "connecting"}
+            store.update_run(tx, self._run.id, begun | {"skill_version_id": skill.id if skill else None})
             run = store.find_run(tx, self._run.id)
         assert run is not None
         return run
@@ -232,8 +229,8 @@ class _Performance:
         self._notebook.enter("connecting")
         began = time.monotonic()
         try:
-            self._notebook.keep_secret(await self._lab.secrets_of(self._loaded.source, self._loaded.profile))
             async with self._lab.open(self._loaded.source, self._loaded.profile) as connection:
+                self._notebook.keep_secret(connection.secrets)
                 async with asyncio.timeout(max(0.1, self._deadline - began)):
                     facts = await or_cancel(connection.initialize(), self._job.cancelled)
                     tools = await or_cancel(connection.list_tools(), self._job.cancelled)
@@ -249,7 +246,8 @@ class _Performance:
                     )
                 )
                 self._notebook.enter("testing")
-                system = "\n\n".join(filter(None, (_SYSTEM, facts.instructions, self._loaded.skill)))
+                skill = self._loaded.skill.text if self._loaded.skill else None
+                system = "\n\n".join(filter(None, (_SYSTEM, facts.instructions, skill)))
                 setting = Setting(
                     model=model,
                     connection=connection,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, RowMapping, Select, delete, func, insert, select, update
 
+from ammeter.base.ids import first_id_at
 from ammeter.base.pages import Page, PageRequest
 from ammeter.engines.db.database import Tx
 from ammeter.engines.db.dialects import unindexed
@@ -23,6 +24,8 @@ _SORTED_BY: dict[str, Any] = {
 }
 _SORTED_IN_MEMORY = 5_000
 """Of so many rows the wanted ones are sorted out; of more, an index gives them in their order."""
+_SEARCHED = 100_000
+"""A search for words reads texts one by one: those of so many runs, the newest of the range."""
 _OVER = ("succeeded", "failed", "cancelled")
 
 
@@ -72,6 +75,8 @@ def list_ended(tx: Tx, workflow_id: str, *, org_id: str, limit: int) -> list[Run
 
 
 def search_runs(tx: Tx, org_id: str, asked: RunQuery, page: PageRequest) -> Page[Run]:
+    if asked.search:
+        asked = replace(asked, since=_searched_since(tx, org_id, asked.since))
     where = _where(org_id, asked)
     total = tx.scalar(select(func.count()).select_from(runs).where(*where)) or 0
     column = _SORTED_BY.get(asked.sort.removeprefix("-"))
@@ -84,6 +89,12 @@ def search_runs(tx: Tx, org_id: str, asked: RunQuery, page: PageRequest) -> Page
             where = _where(org_id, asked, lambda each: unindexed(tx, each))
         rows = _known_first(tx, where, column, down=down, page=page)
     return Page(rows=[_run(row) for row in rows], page=page.page, page_size=page.page_size, total=total)
+
+
+def _searched_since(tx: Tx, org_id: str, since: datetime) -> datetime:
+    chosen = select(runs.c.at).where(runs.c.org_id == org_id, runs.c.at >= since)
+    bound: datetime | None = tx.scalar(chosen.order_by(runs.c.at.desc()).offset(_SEARCHED - 1).limit(1))
+    return bound or since
 
 
 def _known_first(
@@ -215,6 +226,16 @@ def put_key(tx: Tx, workflow_id: str, key: str, run_id: str, at: datetime) -> No
 
 def prune_keys(tx: Tx, before: datetime) -> int:
     return tx.execute(delete(run_keys).where(run_keys.c.created_at < before)).rowcount
+
+
+def prune_runs(tx: Tx, before: datetime, *, limit: int) -> int:
+    """Ended runs from before, with their events and evaluations, oldest first; how many went."""
+    old = (runs.c.id < first_id_at(before), runs.c.status != "running")
+    ids = list(tx.scalars(select(runs.c.id).where(*old).order_by(runs.c.id).limit(limit)))
+    for table in (run_events, run_evaluations):
+        tx.execute(delete(table).where(table.c.run_id.in_(ids)))
+    tx.execute(delete(runs).where(runs.c.id.in_(ids)))
+    return len(ids)
 
 
 def list_abandoned(tx: Tx, *, limit: int) -> list[str]:

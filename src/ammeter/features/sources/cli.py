@@ -37,7 +37,7 @@ _SCHEMA = {
 
 class CommandLine:
     def __init__(self, prepared: Prepared, secrets: frozenset[str]) -> None:
-        self._prepared, self._secrets = prepared, secrets
+        self._prepared, self.secrets = prepared, secrets
         self._facts: ServerFacts | None = None
 
     async def initialize(self) -> ServerFacts:
@@ -123,7 +123,7 @@ class CommandLine:
         return code, self._blanked(out), self._blanked(err)
 
     def _blanked(self, text: str) -> str:
-        for value in sorted(self._secrets, key=len, reverse=True):
+        for value in sorted(self.secrets, key=len, reverse=True):
             text = text.replace(value, "***")
         return text
 

@@ -83,16 +83,6 @@ class Connector:
         async with made as connection:
             yield connection
 
-    async def secrets_of(self, source: Source, profile: AuthProfile | None) -> frozenset[str]:
-        """Every value that goes to the source and must be seen nowhere else; SourceFault as `open` has it."""
-        try:
-            if source.is_hosted:
-                env = source.connection_config.get("env") or {}
-                return frozenset((await revealed(env, self._credentials(source.org_id)))[1])
-            return (await self._http_target(source, profile)).secrets
-        except (MissingCredential, EgressFault) as fault:
-            raise SourceFault("auth", str(fault)) from None
-
     async def close(self) -> None:
         await self._tokens.close()
         await self._egress.close()

@@ -1,5 +1,5 @@
 """What grows and is of no more use goes: rate buckets that are full again, jobs that ended long ago,
-telemetry past its time.
+telemetry and runs past their time.
 Scheduled by a row like any other schedule, so that of many nodes one does it."""
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from ammeter.engines.db.database import Database
 from ammeter.engines.jobs.port import Handler, JobRun, Jobs
 from ammeter.engines.jobs.schedule import add_schedule, find_schedule
 from ammeter.engines.jobs.timing import Timing
-from ammeter.features.telemetry import retention
+from ammeter.features.evals import retention as runs
+from ammeter.features.telemetry import retention as telemetry
 
 KIND = "upkeep.housekeeping"
 
@@ -25,7 +26,7 @@ _BUCKET_LIFE = timedelta(days=1)
 _JOB_LIFE = timedelta(days=30)
 
 
-def housekeeping_job(db: Database, jobs: Jobs, *, telemetry_days: int = 90) -> Handler:
+def housekeeping_job(db: Database, jobs: Jobs, *, telemetry_days: int = 90, run_days: int = 365) -> Handler:
     def tidy(run: JobRun) -> dict[str, Any]:
         at = now()
         with db.write() as tx:
@@ -34,7 +35,10 @@ def housekeeping_job(db: Database, jobs: Jobs, *, telemetry_days: int = 90) -> H
                 "buckets": buckets.prune(tx, at - _BUCKET_LIFE),
                 "jobs": jobs.prune(tx, at - _JOB_LIFE),
             }
-        return done | {"telemetry": retention.prune(db, keep_days=telemetry_days, at=at, check=run.check_in)}
+        return done | {
+            "telemetry": telemetry.prune(db, keep_days=telemetry_days, at=at, check=run.check_in),
+            "runs": runs.prune(db, keep_days=run_days, at=at, check=run.check_in),
+        }
 
     async def handler(run: JobRun) -> object:
         return await db.run(tidy, run)
