@@ -96,7 +96,8 @@ def in_slices(folder: Path, intents: list[str], weeks: int) -> tuple[Labels, dic
         moved += sum(after.get(one) != topic_id for one, topic_id in before.items())
         before = after
     with db.read() as tx:
-        into = dict(tx.execute(text("SELECT id, coalesce(merged_into, id) FROM insight_topics")).all())
+        rows = tx.execute(text("SELECT id, coalesce(merged_into, id) FROM insight_topics"))
+        into: dict[str, str] = {topic_id: root for topic_id, root in rows}  # noqa: C416
     db.close()
     topics = [into[before[one]] if one in before else f"alone {one}" for one in sessions]
     told = {"moved": moved, "merged": merged, "topics": len(set(into.values())), "covered": len(before)}

@@ -61,6 +61,7 @@ def test_what_is_only_values_says_nothing() -> None:
 def test_hostile_texts_are_cut_and_cost_little(text: str) -> None:
     form = form_of(text)
     assert len(form.text) <= MAX_CHARS
+    assert len(form.hash) == 32
     said_words(form.text)
 
 

@@ -63,7 +63,7 @@ def test_very_many_equal_intents_are_one_topic_and_one_form(told: Teller, blobs:
     told.wants(*["Sync all orders"] * 150)
     refresh(told.db, blobs, told.org_id)
     (topic,), _ = picture(told)
-    assert (topic.sessions, topic.scripts, topic.label) == (151, 1_650, "Sync orders")
+    assert (topic.sessions, topic.scripts, topic.label) == (151, 1_650, "Sync all orders")
     with told.db.read() as tx:
         forms = text("SELECT count(*) FROM insight_forms WHERE org_id = :org")
         assert tx.scalar(forms, {"org": told.org_id}) == 1

@@ -57,7 +57,17 @@ def describe(routes: Sequence[BaseRoute]) -> dict[str, Any]:
     for item in document["paths"].values():
         for operation in item.values():
             _add_headers(operation)
+            _refuse_nul(operation)
     return document
+
+
+def _refuse_nul(operation: dict[str, Any]) -> None:
+    """As every StrictRoute does, in whatever a query holds."""
+    for parameter in operation.get("parameters", []):
+        schema = parameter["schema"]
+        text = schema["items"] if schema.get("type") == "array" else schema
+        if parameter["in"] == "query" and text.get("type") == "string" and "enum" not in text:
+            text.setdefault("pattern", r"^[^\x00]*$")
 
 
 def _add_headers(operation: dict[str, Any]) -> None:

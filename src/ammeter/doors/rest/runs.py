@@ -13,6 +13,7 @@ from ammeter.doors.http.call import Caller
 from ammeter.doors.http.records import Instant, PageRecord, Paging, page_record
 from ammeter.doors.http.strict import CurrentCall, Record, StrictRoute
 from ammeter.doors.rest.errors import errors
+from ammeter.doors.rest.source_records import JobRecord
 from ammeter.engines.db.database import Tx
 from ammeter.engines.models.port import provider_of
 from ammeter.features.evals import history, service
@@ -87,7 +88,7 @@ class RunRecord(Record):
     error: str | None
 
 
-class ToolCallRecord(Record):
+class RunToolCallRecord(Record):
     id: str
     span_id: str
     tool_name: str
@@ -114,11 +115,11 @@ class SpanRecord(Record):
 class TraceRecord(Record):
     run_id: str
     spans: list[SpanRecord]
-    tool_calls: list[ToolCallRecord]
+    tool_calls: list[RunToolCallRecord]
 
 
 class ToolCallList(Record):
-    rows: list[ToolCallRecord]
+    rows: list[RunToolCallRecord]
 
 
 class EvidenceRecord(Record):
@@ -166,11 +167,6 @@ class EvaluationRecord(Record):
     warnings: list[str]
     judged_at: Instant
     baseline: BaselineRecord | None
-
-
-class JobRecord(Record):
-    id: str
-    status: str
 
 
 class RejudgeRecord(Record):
@@ -332,8 +328,8 @@ def _span(span: Span) -> SpanRecord:
     return SpanRecord.model_validate(span, from_attributes=True)
 
 
-def _call(row: CallRow) -> ToolCallRecord:
-    return ToolCallRecord.model_validate(row, from_attributes=True)
+def _call(row: CallRow) -> RunToolCallRecord:
+    return RunToolCallRecord.model_validate(row, from_attributes=True)
 
 
 def _record(run: Run) -> RunRecord:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -61,6 +62,9 @@ class Models:
 
     async def _client(self, model_id: str) -> VendorModel:
         clients = self._open.setdefault(asyncio.get_running_loop(), {})
+        if model_id not in clients:
+            # Seconds on a busy machine, in which the loop has other work, and leases to keep.
+            await asyncio.to_thread(_import_vendor, provider_of(model_id))
         if model_id not in clients:
             clients[model_id] = client = self._make(model_id)
             await client.__aenter__()
@@ -115,13 +119,14 @@ class VendorTurns:
         return Turn(text=text, calls=calls, stop=stop, usage=usage)
 
     async def _ask(self, conversation: Conversation, *, acts: bool) -> ModelResponse:
+        client = await self._client(self._id)
         from pydantic_ai.direct import model_request
 
         messages = _plain(conversation) if acts else _messages(conversation)
         try:
             async with asyncio.timeout(conversation.timeout_s):
                 return await model_request(
-                    await self._client(self._id),
+                    client,
                     messages,
                     model_settings=_settings(conversation, acts=acts),
                     model_request_parameters=_parameters(conversation, acts=acts),
@@ -136,6 +141,12 @@ class VendorTurns:
         tokens_in, tokens_out = response.usage.input_tokens, response.usage.output_tokens
         usd = cost_usd(self._id, input_tokens=tokens_in, output_tokens=tokens_out, stated=self._price)
         return Usage(input_tokens=tokens_in, output_tokens=tokens_out, usd=usd)
+
+
+def _import_vendor(provider: str) -> None:
+    vendor = provider if provider in ("anthropic", "google") else "openai"
+    for module in (f"models.{vendor}", f"providers.{vendor}", "direct"):
+        import_module(f"pydantic_ai.{module}")
 
 
 def fault_of(error: Exception, model_id: str) -> ModelFault:

@@ -51,7 +51,7 @@ class Form:
 
     @property
     def hash(self) -> str:
-        return hashlib.sha256(self.text.encode()).hexdigest()[:32]
+        return hashlib.sha256(self.text.encode("utf-8", "replace")).hexdigest()[:32]
 
     @property
     def spoken(self) -> str:

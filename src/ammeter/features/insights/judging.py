@@ -29,7 +29,7 @@ RULES = 1
 _MAX_JUDGED = 300
 _MAX_REPLAYED = 200
 # A replay builds an index of all cards, twice at most: this many cards' worth in one refresh.
-_MAX_INDEXED = 60_000
+_MAX_INDEXED = 30_000
 
 
 def judge_clusters(db: Database, blobs: Blobs, writing: Writing, org_id: str, since: datetime) -> int:
@@ -41,7 +41,7 @@ def judge_clusters(db: Database, blobs: Blobs, writing: Writing, org_id: str, si
     by_place: dict[tuple[str, str], list[Row]] = {}
     for row in clusters:
         by_place.setdefault((row["source_id"], row["environment"]), []).append(row)
-    judged = indexed = 0
+    judged, budget = 0, _MAX_INDEXED
     for (source_id, environment), rows in by_place.items():
         with db.read() as tx:
             active = bundles.find_active(tx, source_id, environment)
@@ -53,13 +53,19 @@ def judge_clusters(db: Database, blobs: Blobs, writing: Writing, org_id: str, si
         if api is None:
             continue
         for row in due:
-            indexed += 2 * len(api.cards)
-            values = _judge(db, row, api, with_replay=indexed <= _MAX_INDEXED)
-            if indexed > _MAX_INDEXED and values["gap_kind"] in ("alias", "documentation"):
-                # Judged, but to be replayed the next time.
-                mark[row["id"]] = ""
+            judgement, queries = _judge(db, row, api)
+            affordable = judgement.target is None or budget > 0
+            remedy = find_remedy(judgement, api, queries) if affordable else None
+            if judgement.target is not None:
+                budget -= 2 * len(api.cards)
+            values = {
+                "gap_kind": judgement.kind,
+                "suggestion": written(judgement, remedy),
+                # What could not be replayed is judged again the next time.
+                "judged_by": mark[row["id"]] if affordable else None,
+            }
             with writing() as tx:
-                store.save_judgement(tx, row["id"], values | {"judged_by": mark[row["id"]]})
+                store.save_judgement(tx, row["id"], values)
         judged += len(due)
     return judged
 
@@ -75,17 +81,14 @@ def _described(blobs: Blobs, bundle: StoredBundle) -> Described | None:
         return None
 
 
-def _judge(db: Database, row: Row, api: Described, *, with_replay: bool) -> Row:
+def _judge(db: Database, row: Row, api: Described) -> tuple[Judgement, list[str]]:
+    """And the stored searches that an overlay is to be tried with."""
     with db.read() as tx:
         misses = store.latest_misses(tx, row["id"], limit=_MAX_REPLAYED)
     queries = [miss["query"] for miss in misses]
     used = Counter(name for names in _used_by_session(misses).values() for name in names)
-    question = Question(
-        queries=queries, later_used=used, sessions=len({miss["session_id"] for miss in misses})
-    )
-    judgement = judge(question, api)
-    remedy = find_remedy(judgement, api, queries) if with_replay else None
-    return {"gap_kind": judgement.kind, "suggestion": written(judgement, remedy)}
+    sessions = len({miss["session_id"] for miss in misses})
+    return judge(Question(queries=queries, later_used=used, sessions=sessions), api), queries
 
 
 def _used_by_session(misses: Sequence[Row]) -> Mapping[str, set[str]]:

@@ -34,12 +34,10 @@ def read_overview(
     def sums(since: datetime, until: datetime) -> list[Row]:
         return store.sums(tx, org.id, window.bucket, since=since, until=until, source_ids=sources)
 
-    def sessions(since: datetime, until: datetime) -> SessionCounts:
-        return store.count_sessions(tx, org.id, since=since, until=until, source_ids=sources)
-
     rows = sums(window.since, end)
     mine, before = _added(rows), _added(sums(window.previous_since, window.since))
-    felt, felt_before = sessions(window.since, end), sessions(window.previous_since, window.since)
+    bounds = (window.previous_since, window.since, end)
+    felt_before, felt = store.count_sessions(tx, org.id, bounds, source_ids=sources)
     return Overview(
         window=window,
         kpis=_kpis(mine, before, felt, felt_before),

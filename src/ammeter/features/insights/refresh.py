@@ -28,6 +28,7 @@ POOL = 4_000
 KEPT_IN_POOL = 2_000
 _BATCH_SESSIONS = 200
 _BATCH_EVENTS = 5_000
+_PRUNED = 2_000
 _MAX_EVENTS = 20_000
 """Of one session; what a program does in one session after that tells nothing new."""
 _FAR_PAST = datetime(1970, 1, 1, tzinfo=UTC)
@@ -80,8 +81,7 @@ def refresh(
     forming.propose_unmet(db, writing, picture, at)
     progress(0.9, "judging failed searches")
     judged = judging.judge_clusters(db, blobs, writing, org_id, max(since, at - timedelta(days=90)))
-    with writing() as tx:
-        pruned = store.prune(tx, org_id, since)
+    pruned = _prune(writing, org_id, since)
     done = Refreshed(
         sessions=sessions,
         new_topics=new_topics,
@@ -138,6 +138,17 @@ def _read_sessions(
             new_topics += forming.form_topics(db, writing, picture, at)
             _let_go(picture)
     return done, new_topics
+
+
+def _prune(writing: forming.Writing, org_id: str, before: datetime) -> int:
+    """In batches, so that nobody who writes waits long."""
+    gone = 0
+    while True:
+        with writing() as tx:
+            went = store.prune(tx, org_id, before, limit=_PRUNED)
+        gone += went
+        if not went:
+            return gone
 
 
 def _some(sessions: list[ChangedSession]) -> list[ChangedSession]:

@@ -7,11 +7,24 @@ organization the one that began last writes, the other stops.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import Table, and_, case, delete, distinct, func, insert, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Table,
+    and_,
+    case,
+    delete,
+    distinct,
+    func,
+    insert,
+    or_,
+    select,
+    tuple_,
+    update,
+)
 
 from ammeter.engines.db.database import Tx
 from ammeter.engines.db.dialects import merging_insert
@@ -43,8 +56,7 @@ _f, _i, _t, _c, _m = (
 )
 _OF_A_SESSION: tuple[Table, ...] = (insight_intents, insight_misses, insight_shown, insight_names)
 _MANY = 400
-_SEEN = ("id", "kind", "at", "outcome", "intent", "frustration", "query")
-_SEEN_LISTS = ("result_operations", "calls", "invented")
+_SEEN = tuple(each.name for each in fields(SeenEvent))
 
 
 class Superseded(Exception):
@@ -107,7 +119,7 @@ def count_changed(tx: Tx, org_id: str, *, since: datetime, settled_before: datet
     return int(tx.scalar(chosen) or 0)
 
 
-def _changed(org_id: str, since: datetime, settled_before: datetime) -> Any:
+def _changed(org_id: str, since: datetime, settled_before: datetime) -> ColumnElement[bool]:
     return and_(
         _s.org_id == org_id,
         _s.last_event_at >= since,
@@ -122,12 +134,11 @@ def _changed(org_id: str, since: datetime, settled_before: datetime) -> Any:
 def seen_events(tx: Tx, session_ids: Sequence[str], *, limit: int) -> dict[str, list[SeenEvent]]:
     """By session, without the long texts; `limit` of each at most."""
     found: dict[str, list[SeenEvent]] = {one: [] for one in session_ids}
-    columns = (_e.session_id, *(_e[name] for name in (*_SEEN, *_SEEN_LISTS)))
-    for part in _parts(session_ids):
-        for one in part:
-            chosen = select(*columns).where(_e.session_id == one, _e.kind != "initialize")
-            for row in tx.execute(chosen.order_by(_e.id).limit(limit)).mappings():
-                found[one].append(SeenEvent(**{name: row[name] for name in (*_SEEN, *_SEEN_LISTS)}))
+    columns = [_e[name] for name in _SEEN]
+    for one in session_ids:
+        chosen = select(*columns).where(_e.session_id == one, _e.kind != "initialize")
+        for row in tx.execute(chosen.order_by(_e.id).limit(limit)).mappings():
+            found[one].append(SeenEvent(**row))
     return found
 
 
@@ -338,15 +349,21 @@ _PAST: tuple[tuple[Table, str], ...] = (
 )
 
 
-def prune(tx: Tx, org_id: str, before: datetime) -> int:
-    """What is older goes; topics stay, so that what comes back finds its topic and its label."""
+def prune(tx: Tx, org_id: str, before: datetime, *, limit: int) -> int:
+    """What is older goes, at most so many rows of each table; how many went. Topics stay, so that what comes
+    back finds its topic and its label."""
     gone = 0
     for table, column in _PAST:
         old = and_(table.c.org_id == org_id, table.c[column] < before)
-        gone += tx.execute(delete(table).where(old)).rowcount
+        gone += _delete_some(tx, table, old, limit)
     missed = select(_m.event_id).where(_m.cluster_id == _c.id).exists()
-    old = and_(_c.org_id == org_id, _c.last_seen < before, ~missed)
-    return gone + tx.execute(delete(insight_clusters).where(old)).rowcount
+    unheard = and_(_c.org_id == org_id, _c.last_seen < before, ~missed)
+    return gone + _delete_some(tx, insight_clusters, unheard, limit)
+
+
+def _delete_some(tx: Tx, table: Table, old: ColumnElement[bool], limit: int) -> int:
+    chosen = select(*table.primary_key).where(old).limit(limit)
+    return tx.execute(delete(table).where(tuple_(*table.primary_key).in_(chosen))).rowcount
 
 
 def _parts(ids: Sequence[str]) -> Iterable[Sequence[str]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, Select, and_, distinct, func, or_, select, update
@@ -31,7 +31,6 @@ _EXAMPLES = 5
 _OPERATIONS = 8
 # Examples and operations are told from so many of the latest sessions of a topic.
 _LOOKED_AT = 100
-_FAR_PAST = timedelta(days=3650)
 
 
 def list_topics(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import fields
 from datetime import datetime, timedelta
+from itertools import pairwise
 from operator import attrgetter
 from typing import Any
 
@@ -254,25 +255,28 @@ def list_sessions(
 
 
 def count_sessions(
-    tx: Tx, org_id: str, *, since: datetime, until: datetime, source_ids: Sequence[str] | None = None
-) -> SessionCounts:
-    """Of those that began in the range."""
-    chosen = select(_s.strained, _s.has_intent, func.count().label("sessions")).where(
-        # `IN` names both values, so that the index serves; whoever began since then was heard of since then.
-        _s.org_id == org_id,
-        _s.strained.in_([True, False]),
-        _s.last_event_at >= since,
-        _s.started_at >= since,
-        _s.started_at < until,
+    tx: Tx, org_id: str, bounds: Sequence[datetime], *, source_ids: Sequence[str] | None = None
+) -> list[SessionCounts]:
+    """Of those that began between one bound and the next, for each two bounds that follow each other."""
+    told: list[ColumnElement[int]] = []
+    for since, until in pairwise(bounds):
+        began = and_(_s.started_at >= since, _s.started_at < until)
+        told += [
+            func.sum(case((began, 1), else_=0)),
+            func.sum(case((and_(began, _s.strained), 1), else_=0)),
+            func.sum(case((and_(began, _s.has_intent), 1), else_=0)),
+        ]
+    # `IN` names both values, so that the index serves; whoever began since then was heard of since then.
+    chosen = select(*told).where(
+        _s.org_id == org_id, _s.strained.in_([True, False]), _s.last_event_at >= bounds[0]
     )
     if source_ids is not None:
         chosen = chosen.where(_s.source_id.in_(source_ids))
-    rows = list(tx.execute(chosen.group_by(_s.strained, _s.has_intent)))
-    return SessionCounts(
-        sessions=sum(row.sessions for row in rows),
-        strained=sum(row.sessions for row in rows if row.strained),
-        with_intent=sum(row.sessions for row in rows if row.has_intent),
-    )
+    sums = [int(number or 0) for number in tx.execute(chosen).one()]
+    return [
+        SessionCounts(sessions=sums[at], strained=sums[at + 1], with_intent=sums[at + 2])
+        for at in range(0, len(sums), 3)
+    ]
 
 
 def flag_session(tx: Tx, org_id: str, session_id: str, *, flagged: bool) -> bool:
