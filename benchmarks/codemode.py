@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import subprocess
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
@@ -90,7 +91,7 @@ def entered(stack: ExitStack, start: Callable[[str], AbstractContextManager[Riva
     """A rival that does not install or start is left out, and it is said why."""
     try:
         return [stack.enter_context(start(url))]
-    except (OSError, RuntimeError, servers.subprocess.CalledProcessError) as error:
+    except (OSError, RuntimeError, subprocess.CalledProcessError) as error:
         print(f"left out: {start.__name__}: {error}")
         return []
 

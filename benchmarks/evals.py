@@ -1,7 +1,9 @@
-"""How much a run costs beside what it tests, and how quick the list of a million runs is.
+"""How much a run costs beside what it tests, and how long a dispatch takes.
 
-`python -m benchmarks.evals` plays scripted runs of five tool calls against an MCP server of this machine,
-with one worker on SQLite; then it fills a table with `--rows` runs and asks for pages of `GET /runs`.
+`python -m benchmarks.evals` dispatches scripted runs of five tool calls over REST and has them played against
+an MCP server in a process of its own, eight at a time, on SQLite; with `--postgres`, on a PostgreSQL server
+of its own. The same connections and calls, made bare and as many at a time, tell what of it is the source's.
+`benchmarks/run_lists.py` measures `GET /runs`.
 """
 
 from __future__ import annotations
@@ -9,171 +11,125 @@ from __future__ import annotations
 import argparse
 import asyncio
 import logging
-import random
+import os
 import statistics
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from dataclasses import asdict, replace
-from datetime import timedelta
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from sqlalchemy import insert, text
+from sqlalchemy import text
 
-from ammeter.base.clock import now
-from ammeter.base.ids import new_id
-from ammeter.base.pages import PageRequest
-from ammeter.engines.db.tables import runs as runs_table
-from ammeter.features.evals import history, store
-from ammeter.features.evals.dispatch import Order, dispatch
-from ammeter.features.evals.model import Run, RunQuery
+from ammeter.engines.egress.guard import Guard
+from ammeter.engines.mcp_client.connect import connect
+from ammeter.engines.mcp_client.port import Target
 from ammeter.wiring import House
 from benchmarks.machine import machine
 from tests.evaluating import LOOPBACK, add_source, create, plan, step, working
-from tests.household import OPERATOR, Household, make_client, make_household, make_settings, opened_house
-from tests.notes_server import notes_server
+from tests.household import Household, make_client, make_household, make_settings, opened_house
+from tests.postgres import postgres_server
+from tests.server import until
 
 STEPS = 5
-REPEAT = 20
+SOURCE = """
+import threading
+from tests.notes_server import notes_server
+with notes_server() as notes:
+    print(notes.url, flush=True)
+    threading.Event().wait()
+"""
 
 
 def main() -> None:
     told = argparse.ArgumentParser(description=__doc__)
-    told.add_argument("--runs", type=int, default=200)
-    told.add_argument("--rows", type=int, default=1_000_000)
+    told.add_argument("--runs", type=int, default=1_000)
+    told.add_argument("--at-once", type=int, default=8)
+    told.add_argument("--postgres", action="store_true")
     asked = told.parse_args()
-    print(machine())
+    print(f"{machine()}, load {os.getloadavg()[0]:.1f}")
     logging.disable(logging.INFO)
-    with tempfile.TemporaryDirectory() as folder:
-        settings = make_settings(f"sqlite:///{folder}/ammeter.db", Path(folder), **LOOPBACK)
-        with opened_house(settings) as house, make_client(house) as client:
-            household = make_household(house, client)
-            workflow_id = _play(household, asked.runs)
-            _lists(house, household.org.id, workflow_id, asked.rows)
+    with ExitStack() as stack:
+        folder = stack.enter_context(tempfile.TemporaryDirectory())
+        database = f"sqlite:///{folder}/ammeter.db"
+        if asked.postgres:
+            database = stack.enter_context(postgres_server())
+        # The rate limit is not what is measured.
+        free = {"rate_runs_burst": 10_000, "rate_api_burst": 10_000}
+        settings = make_settings(database, Path(folder), **LOOPBACK, **free)
+        house = stack.enter_context(opened_house(settings))
+        client = stack.enter_context(make_client(house))
+        url = stack.enter_context(_source())
+        _dispatch(make_household(house, client), url, asked.runs)
+        calls_s = asyncio.run(_bare_calls(url, asked.runs, asked.at_once))
+        wall_s = asyncio.run(_work(house, asked.at_once))
+        _tell(house, asked.runs, asked.at_once, wall_s, calls_s)
 
 
-def _play(household: Household, count: int) -> str:
-    house = household.house
-    with notes_server() as notes:
-        source = add_source(house, household.org.id, notes.url)
-        made = create(household, source, plan(*(step("echo", text=str(i)) for i in range(STEPS))))
-        workflow_id: str = made["workflow"]["id"]
-        with house.db.write() as tx:
-            for _ in range(count - 1):
-                order = Order(force_new_run=True)
-                dispatch(tx, OPERATOR, household.org.id, workflow_id, order, jobs=house.jobs)
+@contextmanager
+def _source() -> Iterator[str]:
+    process = subprocess.Popen([sys.executable, "-c", SOURCE], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    try:
+        yield process.stdout.readline().strip()
+    finally:
+        process.kill()
+        process.wait(10)
+
+
+def _dispatch(household: Household, url: str, count: int) -> None:
+    source = add_source(household.house, household.org.id, url)
+    made = create(household, source, plan(*(step("echo", text=str(i)) for i in range(STEPS))))
+    place, times = f"/workflows/{made['workflow']['id']}/runs", []
+    for _ in range(count - 1):
         began = time.perf_counter()
-        asyncio.run(_work(house))
-        wall = time.perf_counter() - began
+        answer = household.call("POST", place, json={"forceNewRun": True})
+        times.append((time.perf_counter() - began) * 1000)
+        assert answer.status_code == 202, answer.text
+    p95 = statistics.quantiles(times, n=20)[-1]
+    print(f"dispatch of one run: p50 {statistics.median(times):.1f} ms, p95 {p95:.1f} ms")
+
+
+async def _work(house: House, at_once: int) -> float:
+    def left() -> int:
         with house.db.read() as tx:
-            passed = tx.scalar(text("SELECT count(*) FROM runs WHERE status = 'pass'"))
-        calls_s = _bare_calls(notes.url, count)
-    print(
-        f"{count} runs of {STEPS} calls, 4 at once: {wall:.1f} s, {count / wall:.1f} runs/s, {passed} passed"
-    )
-    each_ms, bare_ms = wall / count * 1000, calls_s / count * 1000
-    print(f"  {each_ms:.1f} ms a run; the same connections and calls made bare: {bare_ms:.1f} ms")
-    return workflow_id
+            return tx.scalar(text("SELECT count(*) FROM runs WHERE status = 'running'")) or 0
 
-
-async def _work(house: House) -> None:
-    async with working(house):
-        while True:
-            with house.db.read() as tx:
-                if not tx.scalar(text("SELECT count(*) FROM runs WHERE status = 'running'")):
-                    break
-            await asyncio.sleep(0.1)
+    began = time.perf_counter()
+    async with working(house, concurrency=at_once):
+        await asyncio.to_thread(until, lambda: left() == 0, "every run has ended", 3_600)
+    wall_s = time.perf_counter() - began
     await house.connector.close()
+    return wall_s
 
 
-def _bare_calls(url: str, count: int) -> float:
-    """The same connections and calls without a run around them, four at a time."""
-    from ammeter.engines.egress.guard import Guard
-    from ammeter.engines.mcp_client.connect import connect
-    from ammeter.engines.mcp_client.port import Target
+async def _bare_calls(url: str, count: int, at_once: int) -> float:
+    gate = asyncio.Semaphore(at_once)
 
-    async def one(gate: asyncio.Semaphore) -> None:
+    async def one() -> None:
         target = Target(transport="streamable_http", url=url)
         async with gate, connect(target, guard=Guard(LOOPBACK["allow_private_networks"])) as connection:
             await connection.list_tools()
             for i in range(STEPS):
                 await connection.call_tool("echo", {"text": str(i)})
 
-    async def everything() -> None:
-        gate = asyncio.Semaphore(4)
-        await asyncio.gather(*(one(gate) for _ in range(count)))
-
     began = time.perf_counter()
-    asyncio.run(everything())
+    await asyncio.gather(*(one() for _ in range(count)))
     return time.perf_counter() - began
 
 
-def _lists(house: House, org_id: str, workflow_id: str, rows: int) -> None:
+def _tell(house: House, count: int, at_once: int, wall_s: float, calls_s: float) -> None:
     with house.db.read() as tx:
-        first = store.last_runs(tx, org_id, [workflow_id])[workflow_id]
-    began = time.perf_counter()
-    for batch in _batches(first, rows):
-        with house.db.write() as tx:
-            tx.execute(insert(runs_table), batch)
-    filled_s = time.perf_counter() - began
-    print(f"{rows:,} rows in {filled_s:.0f} s; p50 and p95 of {REPEAT} requests for 50 rows, ms")
-    asked = {
-        "24h": ("24h", {}),
-        "30d": ("30d", {}),
-        "30d, status=fail": ("30d", {"status": "fail"}),
-        "30d, classification": ("30d", {"classification": "model_error"}),
-        "30d, workflow": ("30d", {"workflow_id": workflow_id}),
-        "24h, search": ("24h", {"search": "build 77"}),
-        "30d, search": ("30d", {"search": "build 777777"}),
-        "30d, sort=-score": ("30d", {"sort": "-score"}),
-        "30d, sort=durationMs": ("30d", {"sort": "durationMs"}),
-        "24h, sort=-costUsd": ("24h", {"sort": "-costUsd"}),
-    }
-    for name, (within, fields) in asked.items():
-        times = []
-        for _ in range(REPEAT):
-            start = time.perf_counter()
-            with house.db.read() as tx:
-                query: RunQuery = replace(history.since(within), **fields)  # type: ignore[arg-type]
-                found = store.search_runs(tx, org_id, query, PageRequest())
-            times.append((time.perf_counter() - start) * 1000)
-        p95 = statistics.quantiles(times, n=20)[-1]
-        print(f"  {name:24} {statistics.median(times):8.1f} {p95:8.1f}   of {found.total:,}")
-
-
-def _batches(first: Run, rows: int) -> Iterator[list[dict[str, object]]]:
-    chance, at = random.Random(7), now()
-    kinds = (
-        "none",
-        "none",
-        "criteria_failed",
-        "criteria_failed",
-        "model_error",
-        "source_error",
-        "limit_reached",
+        passed = tx.scalar(text("SELECT count(*) FROM runs WHERE status = 'pass'"))
+    each_ms, bare_ms = wall_s / count * 1000, calls_s / count * 1000
+    print(
+        f"{count} runs of {STEPS} calls, {at_once} at once, {house.db.dialect.name}: {wall_s:.1f} s,"
+        f" {count / wall_s:.1f} runs/s, {passed} passed\n"
+        f"  {each_ms:.1f} ms a run; connections and calls alone: {bare_ms:.1f} ms;"
+        f" beside them: {each_ms - bare_ms:.1f} ms; load {os.getloadavg()[0]:.1f}"
     )
-    made: list[dict[str, object]] = []
-    for i in range(rows):
-        when = at - timedelta(seconds=chance.random() * 30 * 86_400)
-        status = chance.choice(("pass", "pass", "pass", "fail", "partial"))
-        run = asdict(first) | {
-            "id": new_id(),
-            "at": when,
-            "queued_at": when,
-            "started_at": when,
-            "status": status,
-            "classification": chance.choice(kinds),
-            "score": chance.random(),
-            "duration_ms": chance.randrange(100_000),
-            "cost_usd": chance.random(),
-            "reason": f"build {i}",
-            "search_text": f"notes work builtin/scripted build {i} ci",
-            "tags": ["ci"],
-        }
-        made.append(run)
-        if len(made) == 10_000 or i == rows - 1:
-            yield made
-            made = []
 
 
 if __name__ == "__main__":

@@ -4,7 +4,6 @@ What it says is a function of the request; requests are kept, to see what was se
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -39,7 +38,6 @@ class ChatEndpoint:
     url: str = ""
     requests: list[dict[str, Any]] = field(default_factory=list)
     keys: list[str] = field(default_factory=list)
-    hang: threading.Event | None = None
     finish: str | None = None
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

@@ -30,8 +30,8 @@ class NotesServer:
         self.notes: dict[str, str] = {}
         self.refuse_with: int | None = None
         """A status that every request is answered with."""
-        self.token: str | None = None
-        """The bearer token that is asked for."""
+        self.authorization: str | None = None
+        """The header that is asked for."""
         self.gate = threading.Event()
         """`wait` answers once it is open."""
         self._app = self._tools().streamable_http_app(stateless_http=True, json_response=True)
@@ -81,7 +81,7 @@ class NotesServer:
             sent = Request(scope).headers.get("authorization")
             if self.refuse_with is not None:
                 app = Response("refused", self.refuse_with)
-            elif self.token is not None and sent != f"Bearer {self.token}":
+            elif self.authorization is not None and sent != self.authorization:
                 app = Response("who are you?", 401)
         await app(scope, receive, send)
 

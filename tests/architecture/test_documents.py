@@ -18,7 +18,6 @@ from tests.household import Household
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 
-# Of the published table; their parts of the product come later.
 
 def test_every_setting_stands_in_its_page_as_the_code_has_it() -> None:
     assert PAGE.read_text() == settings_page(), "run: python -m tests.architecture.settings_page"

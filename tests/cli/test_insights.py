@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import logging
 from collections import Counter
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -10,9 +12,10 @@ from typing import Any
 
 import pytest
 import yaml
+from sqlalchemy import text
 
 from ammeter.base.clock import now, rfc3339, to_millis
-from ammeter.cli.demo_seed.load import demo_shop, seed
+from ammeter.cli.demo_seed.load import demo_shop, seed, seed_beside
 from ammeter.cli.first import demo_owner
 from ammeter.engines.db.database import Database
 from ammeter.features.orgs import service
@@ -73,6 +76,24 @@ def test_a_seed_is_the_same_on_every_machine(tmp_path: Path) -> None:
             told.append([(e.id, e.session_id, e.at, e.intent, e.query, e.outcome, e.code) for e in events])
     assert told[0] == told[1]
     assert len(told[0]) > 40
+
+
+def test_a_demo_server_seeds_itself_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.INFO, "ammeter.demo_seed")
+    with opened_house(make_settings(f"sqlite:///{tmp_path}/ammeter.db", tmp_path)) as house:
+        demo_owner(house)
+        org_id = demo_shop(house.db).org_id
+        asyncio.run(seed_beside(house))
+        events = everything(house.db, org_id)
+        asyncio.run(seed_beside(house))
+        assert len(everything(house.db, org_id)) == len(events)
+        with house.db.read() as tx:
+            waiting = tx.scalar(text("SELECT count(*) FROM jobs WHERE kind = 'insights.refresh'"))
+    assert (events[-1].at - events[0].at).days >= 85
+    assert waiting == 1
+    assert [record.getMessage() for record in caplog.records] == [
+        f"the demo has telemetry: {len(events)} events of three months"
+    ]
 
 
 def test_without_a_demo_there_is_nothing_to_seed(cli: Cli) -> None:

@@ -58,6 +58,36 @@ def test_no_word_of_a_later_openapi_is_in_it(document: dict[str, Any]) -> None:
     assert wrong == []
 
 
+def test_null_is_said_where_it_may_stand_and_nowhere_else(document: dict[str, Any]) -> None:
+    """By 3.0 `nullable` beside an `enum` allows null only if it is among the values; a query has no null."""
+    seen = [schema for _, schema in _schemas(document) if schema.get("nullable") and "enum" in schema]
+    assert seen
+    assert [schema for schema in seen if None not in schema["enum"]] == []
+    for name, operation in operations(document):
+        for parameter in operation.get("parameters", []):
+            assert "nullable" not in parameter["schema"], name
+            assert None not in parameter["schema"].get("enum", []), name
+
+
+def test_a_text_in_a_query_is_described_without_nul(document: dict[str, Any]) -> None:
+    texts = [
+        (name, part)
+        for name, operation in operations(document)
+        for parameter in operation.get("parameters", [])
+        for part in [parameter["schema"].get("items", parameter["schema"])]
+        if parameter["in"] == "query" and part["type"] == "string" and "enum" not in part
+    ]
+    assert texts
+    for name, part in texts:
+        assert re.search(part["pattern"], "a word"), name
+        assert not re.search(part["pattern"], "a\0word"), name
+
+
+def test_no_schema_is_named_after_a_module(document: dict[str, Any]) -> None:
+    """As happens where two records have one name."""
+    assert [name for name in document["components"]["schemas"] if "__" in name] == []
+
+
 def test_the_description_and_the_live_routes_are_the_same(
     document: dict[str, Any], served: Household
 ) -> None:

@@ -7,11 +7,12 @@ from pathlib import Path
 from sqlalchemy import text
 
 from tests.evaluating import LOOPBACK, add_source, create, list_runs, plan, step, work_off
+from tests.flows.outage import postgres_away
 from tests.household import make_client, make_household, make_settings, opened_house
 from tests.notes_server import notes_server
 from tests.server import running, until
 
-RUNS = 10
+RUNS = 50
 
 
 def test_killed_workers_runs_go_on_elsewhere_without_a_repeated_call(
@@ -52,6 +53,32 @@ def test_killed_workers_runs_go_on_elsewhere_without_a_repeated_call(
         with house.db.read() as tx:
             evaluations = tx.scalar(text("SELECT count(*) FROM run_evaluations"))
         assert evaluations == RUNS
+
+
+def test_runs_under_way_wait_for_a_database_that_goes_away(postgres_url: str, tmp_path: Path) -> None:
+    loopback = {"allow_private_networks": "127.0.0.0/8", "database_url": postgres_url}
+    settings = make_settings(postgres_url, tmp_path, **LOOPBACK)
+    with notes_server() as notes, opened_house(settings) as house, make_client(house) as client:
+        household = make_household(house, client)
+        source = add_source(house, household.org.id, notes.url)
+        made = [
+            create(household, source, plan(step("wait", name=name), step("echo", text=name)), name=name)
+            for name in ("one", "two")
+        ]
+        with running(tmp_path, "--role", "worker", **loopback) as worker:
+            until(lambda: len(notes.made("wait")) == len(made), "calls are under way", 60)
+            with postgres_away(postgres_url):
+                notes.gate.set()
+                until(lambda: "the database" in worker.log.read_text(), "the worker has noticed", 30)
+
+            def is_over() -> bool:
+                return bool(household.call("GET", "/runs?status=running").json()["total"] == 0)
+
+            until(is_over, "every run has ended", 90)
+        for one in made:
+            [run] = list_runs(household, one["workflow"]["id"])
+            assert (run["status"], run["toolCalls"], run["error"]) == ("pass", 2, None)
+        assert len(notes.made("wait")) == len(notes.made("echo")) == len(made)
 
 
 def test_one_process_plays_a_workflow_on_its_schedule_once(sqlite_url: str, tmp_path: Path) -> None:

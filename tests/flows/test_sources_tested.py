@@ -114,7 +114,7 @@ ECHOED = (
             (contains("read_text_file", "hello"), contains("read_text_file", "written")),
         ),
         (
-            hosted(MEMORY),
+            hosted(MEMORY, env={"MEMORY_FILE_PATH": "$HOME/memory.jsonl"}),
             plan(step("create_entities", entities=[ENTITY]), step("search_nodes", query="ships")),
             (contains("search_nodes", "Harbour"),),
         ),

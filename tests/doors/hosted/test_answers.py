@@ -19,7 +19,8 @@ def test_calls_come_first_then_logs_then_the_result(visitor: Visitor) -> None:
     result = visitor.tool(
         "execute_script",
         {
-            "code": f"console.log('one', {{ a: 1 }}); console.warn('two'); const t = await {THING}; return t.method"
+            "code": "console.log('one', { a: 1 }); console.warn('two');"
+            f" const t = await {THING}; return t.method"
         },
     )
     data = result["structuredContent"]
@@ -39,7 +40,8 @@ SHAPES = {
     "run(client)": f"async function run(client) {{ await {THING}; return 2 }}",
     "a module": "export default async function () { return 2 }",
     "fenced": "Here it is:\n```ts\nconst x: number = 2;\nreturn x;\n```\n",
-    "TypeScript": "enum E { A = 2 }\ninterface T { x: number }\nconst t = { x: E.A } satisfies T;\nreturn t.x as number",
+    "TypeScript": "enum E { A = 2 }\ninterface T { x: number }\n"
+    "const t = { x: E.A } satisfies T;\nreturn t.x as number",
     "with a header": "/** @intent count\n * @context tests\n * @frustration_level 2 */\nreturn 2",
 }
 

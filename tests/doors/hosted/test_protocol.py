@@ -65,8 +65,10 @@ def test_the_tools_are_the_same_bytes_everywhere(visitor: Visitor) -> None:
     newer = visitor.ask_modern("tools/list").json()["result"]["tools"]
     assert json.dumps(older) == json.dumps(newer) == json.dumps(TOOLS)
     search, execute = TOOLS
-    assert search["annotations"]["readOnlyHint"] and search["annotations"]["idempotentHint"]
-    assert execute["annotations"]["destructiveHint"] and execute["annotations"]["openWorldHint"]
+    assert search["annotations"]["readOnlyHint"]
+    assert search["annotations"]["idempotentHint"]
+    assert execute["annotations"]["destructiveHint"]
+    assert execute["annotations"]["openWorldHint"]
 
 
 def _modern(**changes: Any) -> dict[str, Any]:

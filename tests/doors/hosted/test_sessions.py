@@ -1,5 +1,5 @@
-"""Sessions at the endpoint: told by header, handle, trace or key; events of one session stay together, also over
-a restart and on another node."""
+"""Sessions at the endpoint: told by header, handle, trace or key; events of one session stay together,
+also over a restart and on another node."""
 
 from __future__ import annotations
 
@@ -25,7 +25,9 @@ def test_the_header_joins_all_events_of_a_session(visitor: Visitor) -> None:
     assert {(event["client_name"], event["client_version"]) for event in events} == {("tests", "1")}
     script = events[2]
     assert (script["intent"], script["context"], script["frustration"]) == ("count pages", "testing", 7)
-    assert script["bundle_id"] and script["request_id"] and script["duration_ms"] >= 0
+    assert script["bundle_id"]
+    assert script["request_id"]
+    assert script["duration_ms"] >= 0
 
 
 def test_a_session_of_nobody_is_a_new_one(visitor: Visitor) -> None:

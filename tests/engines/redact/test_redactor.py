@@ -294,3 +294,14 @@ def test_hostile_texts_take_no_longer_than_others() -> None:
     subprocess.run(
         [sys.executable, "-c", program], input=json.dumps(HOSTILE), text=True, check=True, timeout=120
     )
+
+
+def test_escaped_line_breaks_do_not_hide_a_secret() -> None:
+    card = "4111" + "1111" * 3
+    for secret in (PEM, card):
+        text = f"line one\n{secret}\nline three"
+        for _ in range(4):
+            text = json.dumps(text)
+            clean = Redactor().text(text)
+            assert "[redacted:" in clean
+            assert not [line for line in secret.splitlines() if not line.startswith("---") and line in clean]

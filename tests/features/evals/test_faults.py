@@ -3,75 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from typing import Any
 
 import pytest
-from sqlalchemy import text
 from starlette.responses import JSONResponse
 
-from ammeter.engines.models.endpoints import Endpoint, Reachable
-from ammeter.engines.models.gateway import Models
 from ammeter.engines.models.prices import Price
-from ammeter.features.evals import rejudge_job, run_job
-from ammeter.features.evals.run_job import Laboratory
-from ammeter.features.sources import store as source_store
-from ammeter.features.sources.model import AuthProfile, Source
-from tests.chat_endpoint import ChatEndpoint, Said, calls, chat_endpoint
+from tests.chat_endpoint import Said, calls, chat_endpoint
 from tests.evaluating import add_source, create, list_runs, plan, step, work_off, working
+from tests.features.evals.playing import (
+    ADDED,
+    NO_WAIT,
+    end_of,
+    model_played,
+    play_with,
+    played,
+    run_of,
+    with_model,
+    work_until,
+)
 from tests.household import Household, refusal
 from tests.notes_server import NotesServer
 from tests.server import until
-
-NO_WAIT = {"maxAttempts": 2, "backoffSeconds": 0}
-ADDED = {"criterionText": "Added", "assertion": {"kind": "tool_called", "tool": "add_note"}}
-
-
-def run_of(lab: Household, made: dict[str, Any]) -> dict[str, Any]:
-    [run] = list_runs(lab, made["workflow"]["id"])
-    return run
-
-
-def played(lab: Household, source: Source, prompt: str, **fields: Any) -> dict[str, Any]:
-    made = create(lab, source, prompt, **{"retryPolicy": NO_WAIT} | fields)
-    work_off(lab)
-    return run_of(lab, made)
-
-
-def end_of(run: dict[str, Any]) -> tuple[str, str, str]:
-    return run["status"], run["outcome"], run["classification"]
-
-
-def with_model(lab: Household, endpoint: ChatEndpoint, *, judge: str = "", **told: Any) -> Household:
-    """The same house with a model `local/small`, and perhaps a judge."""
-    reachable = Reachable(vendor_keys={}, endpoints={"local": Endpoint(base_url=endpoint.url, **told)})
-    house = lab.house
-    models = Models(reachable)
-    laboratory = Laboratory(
-        db=house.db,
-        models=models,
-        judge_model=judge,
-        open=house.connector.open,
-    )
-    handlers = {
-        **house.handlers,
-        run_job.KIND: run_job.run_job(laboratory),
-        rejudge_job.KIND: rejudge_job.rejudge_job(laboratory),
-    }
-    return replace(lab, house=replace(house, handlers=handlers, models=models))
-
-
-def model_played(
-    lab: Household, notes: NotesServer, *turns: Said, judge: str = "", price: Any = None, **fields: Any
-) -> tuple[dict[str, Any], ChatEndpoint]:
-    """A run of the model that says these turns; the workflow is given it behind the preflight's back."""
-    source = add_source(lab.house, lab.org.id, notes.url)
-    with chat_endpoint(*turns) as endpoint:
-        house = with_model(lab, endpoint, judge=judge, price=price)
-        made = create(lab, source, "```yaml\nsteps: [{tool: x}]\n```\nAdd a note.", **fields)
-        _play_with(lab, made, "local/small")
-        work_off(house)
-    return run_of(lab, made), endpoint
 
 
 @pytest.mark.parametrize(
@@ -260,7 +213,7 @@ def test_a_judge_marks_texts_and_a_stored_run_can_be_judged_again(lab: Household
         made = create(
             lab, source, plan(step("x")), criteria=[{"criterionText": "It is done", "isRequired": True}]
         )
-        _play_with(lab, made, "local/small")
+        play_with(lab, made, "local/small")
         work_off(house)
         run = run_of(lab, made)
         assert end_of(run) == ("pass", "Passed", "none"), run
@@ -306,53 +259,3 @@ def test_a_run_that_waits_is_cancelled_at_once_and_one_under_way_in_a_moment(
     assert (call["toolName"], call["isError"]) == ("wait", True)
     assert notes.made("list_notes") == []
     assert refusal(lab.call("POST", f"/runs/{run_id}/rejudge")) == (409, "conflict")
-
-
-def test_secrets_never_reach_the_trace(lab: Household, notes: NotesServer) -> None:
-    notes.token = "quiet-harbour-1234"
-    source = add_source(lab.house, lab.org.id, notes.url)
-    assert lab.call("PUT", "/org/secrets/NOTES", json={"value": notes.token}).status_code == 201
-    profile = AuthProfile(
-        id=source.id,
-        org_id=lab.org.id,
-        source_id=source.id,
-        name="default",
-        auth_type="bearer_token",
-        auth_config={"secret_ref": "secret:NOTES"},
-        created_at=source.created_at,
-    )
-    with lab.house.db.write() as tx:
-        source_store.insert_auth_profile(tx, profile)
-    run = played(lab, source, _echoed(notes.token))
-    assert end_of(run) == ("pass", "Passed", "none"), run
-    # The agent goes on with what it heard; what is kept is blanked.
-    assert notes.made("echo")[1]["text"].startswith("quiet-harbour-1234 ")
-    shown = (
-        lab.call("GET", f"/runs/{run['id']}/trace").text
-        + lab.call("GET", f"/runs/{run['id']}/evaluation").text
-    )
-    assert "quiet-harbour-1234" not in shown
-    assert "[redacted:" in shown
-
-
-def work_until(lab: Household, holds: Any) -> None:
-    async def story() -> None:
-        async with working(lab.house):
-            await asyncio.to_thread(until, holds, "it holds", 20)
-        await lab.house.connector.close()
-        await lab.house.models.close()
-
-    asyncio.run(story())
-
-
-def _play_with(lab: Household, made: dict[str, Any], model_id: str) -> None:
-    change = text("UPDATE runs SET model_id = :model WHERE workflow_id = :id")
-    with lab.house.db.write() as tx:
-        tx.execute(change, {"model": model_id, "id": made["workflow"]["id"]})
-
-
-def _echoed(secret: str) -> str:
-    return plan(
-        step("echo", text=secret) | {"saveAs": "one"},
-        step("echo", text="{{one.result}} again"),
-    )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -44,6 +45,22 @@ def test_what_agents_used_in_the_end_is_believed() -> None:
     assert not once.proven
     gone = judge(ask("turnover", "turnover figures", noLongerThere=2), API)
     assert gone.target is None
+
+
+def test_what_agents_saw_and_left_is_not_what_they_wanted() -> None:
+    queries = ["clients", "look up a shopper"] * 5
+    seen = Question(queries=queries, later_used={}, sessions=5, rejected={"listCustomers": 5})
+    assert judge(seen, API).target != "listCustomers"
+    once = Question(queries=queries, later_used={}, sessions=5, rejected={"listCustomers": 1})
+    assert judge(once, API).target == "listCustomers"
+
+
+def test_what_many_ask_for_is_missing_and_what_is_far_off_stays_out_of_scope() -> None:
+    gift = Question(queries=["gift cards", "redeem a gift voucher"], later_used={}, sessions=10)
+    assert judge(replace(gift, sessions=9), API).kind == "out_of_scope"
+    assert judge(gift, API).kind == "capability"
+    weather = Question(queries=["weather in Paris"], later_used={}, sessions=500)
+    assert judge(weather, API).kind == "out_of_scope"
 
 
 @pytest.mark.parametrize("query", ["", "   ", "12345", "🤷", "'; DROP TABLE x; --", "x" * 100_000])

@@ -150,7 +150,12 @@ def _environment(launch: Launch, work: Path, way_out: str) -> dict[str, str]:
         address = f"http://127.0.0.1:{_PORT}"
         names = ("HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy")
         base |= {**dict.fromkeys(names, address), "NODE_USE_ENV_PROXY": "1"}
-    return base | dict(launch.env)
+    return base | {name: _at_home(value, work) for name, value in launch.env.items()}
+
+
+def _at_home(value: str, work: Path) -> str:
+    """Nobody knows before where the working folder will be; a value can begin with its name."""
+    return f"{work}{value.removeprefix('$HOME')}" if value.startswith("$HOME/") else value
 
 
 def _lay_out(work: Path, files: Mapping[str, str]) -> None:

@@ -22,6 +22,7 @@ from ammeter.features.evals.run_job import KIND, MAX_WORKERS
 from ammeter.features.orgs import audit
 from ammeter.features.orgs import service as orgs
 from ammeter.features.orgs.model import Actor, Role
+from ammeter.features.sources import service as sources
 from ammeter.features.workflows import service as workflows
 from ammeter.features.workflows import store as workflow_store
 from ammeter.features.workflows.model import Target, Workflow
@@ -66,6 +67,8 @@ def dispatch(
     workflow = workflows.get_workflow(tx, actor, org_id, workflow_id)
     if workflow.status == "archived":
         raise Conflict("The workflow is archived; an archived workflow starts no runs.")
+    if sources.get_source(tx, org_id, workflow.source_id).status != "active":
+        raise Conflict("The workflow's MCP source is archived; make it active again first.")
     targets = _targets(workflow, order)
     _check_baseline(tx, workflow, order.baseline_run_id)
     made = [_start(tx, workflow, target, order, jobs, single=len(targets) == 1) for target in targets]

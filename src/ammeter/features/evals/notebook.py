@@ -4,11 +4,14 @@ as long as this worker lives. Each write is fenced: a worker that lost the run w
 
 from __future__ import annotations
 
+import asyncio
+import time
 from collections.abc import Sequence
 from dataclasses import fields
 from typing import Any
 
 from ammeter.base.clock import now
+from ammeter.base.errors import Unavailable
 from ammeter.engines.db.database import Database
 from ammeter.engines.jobs.port import JobRun
 from ammeter.engines.redact.redactor import Redactor
@@ -17,6 +20,8 @@ from ammeter.features.evals.events import Event, Row
 from ammeter.features.evals.model import Phase, Run
 from ammeter.features.evals.story import Story, told
 
+_PATIENCE_S = 120.0
+_PAUSE_S = 1.0
 _DROPPED = "[content dropped: it could not be redacted]"
 
 
@@ -54,7 +59,16 @@ class RunNotebook:
         self._waiting.append(row)
 
     async def flush(self) -> None:
-        await self._db.run(self._write)
+        """Waits for a database that is away: what the source answered would be lost with it, for no call is
+        made twice. Should another worker have taken the run over by then, JobLost says so."""
+        until = time.monotonic() + _PATIENCE_S
+        while True:
+            try:
+                return await self._db.run(self._write)
+            except Unavailable:
+                if time.monotonic() >= until:
+                    raise
+                await asyncio.sleep(_PAUSE_S)
 
     def _write(self) -> None:
         waiting = list(self._waiting)

@@ -24,7 +24,7 @@ _SORTED_BY: dict[str, Any] = {
 }
 _SORTED_IN_MEMORY = 5_000
 """Of so many rows the wanted ones are sorted out; of more, an index gives them in their order."""
-_SEARCHED = 100_000
+_SEARCHED = 50_000
 """A search for words reads texts one by one: those of so many runs, the newest of the range."""
 _OVER = ("succeeded", "failed", "cancelled")
 

@@ -111,6 +111,8 @@ def plain(value: Any) -> str:
     """A value as text: booleans and numbers as JSON writes them, a whole number without a point."""
     if isinstance(value, str):
         return value
+    if type(value) is int:
+        return str(value)
     if isinstance(value, float) and value.is_integer() and abs(value) < 1e21:
         return str(int(value))
     return "" if value is None else document(value)

@@ -19,9 +19,15 @@ class Stripper:
     def __init__(self, values: Iterable[str]) -> None:
         self.values = frozenset(values)
         self._known = KnownValues(self.values) if self.values else None
+        self._looked: tuple[bytes, bool] = (b"", False)
 
     def finds(self, raw: bytes) -> bool:
-        return bool(self._spans(raw.decode("utf-8", "surrogateescape")))
+        # Asked once for the record of a call and once more when its answer is read, perhaps in a thread
+        # beside others: what is returned is never read back from where they write, too.
+        looked = self._looked
+        if looked[0] is not raw:
+            looked = self._looked = (raw, bool(self._spans(raw.decode("utf-8", "surrogateescape"))))
+        return looked[1]
 
     def is_clean(self, raw: bytes) -> bool:
         """Whether no string of this JSON can hold a value: most answers need no further look."""

@@ -53,11 +53,12 @@ def form_topics(db: Database, writing: Writing, picture: Picture, at: datetime) 
         ]
         dense = [group for group in groups if group and store.count_sessions(tx, group) >= DENSE]
     background = word_counts([text for text, _ in picture.pool.values()])
-    for group in dense:
-        _make(writing, picture, group, background, "demand", at)
-    for form_id in sorted(recurring):
-        _make(writing, picture, [form_id], background, "recurring", at)
-    _place_the_rest(writing, picture)
+    with writing() as tx:
+        for group in dense:
+            _make(tx, picture, group, background, "demand", at)
+        for form_id in sorted(recurring):
+            _make(tx, picture, [form_id], background, "recurring", at)
+        _place_the_rest(tx, picture)
     return len(dense) + len(recurring)
 
 
@@ -72,7 +73,7 @@ def _recurs(tx: Tx, form_id: str, sessions: int) -> bool:
 
 
 def _make(
-    writing: Writing,
+    tx: Tx,
     picture: Picture,
     form_ids: Sequence[str],
     background: Counter[str],
@@ -83,10 +84,9 @@ def _make(
     centre = centre_of(new_id(), np.stack([row for _, row in members]))
     parent = grown_out_of(centre, picture.topics.centres) if kind == "demand" else None
     label = label_of([text for text, _ in members], background, len(picture.pool))
-    with writing() as tx:
-        store.insert_topic(tx, _topic_row(picture.org_id, centre, kind, label, at), form_ids)
-        if parent is not None:
-            store.insert_lineage(tx, picture.org_id, centre.id, "split_from", parent, at)
+    store.insert_topic(tx, _topic_row(picture.org_id, centre, kind, label, at), form_ids)
+    if parent is not None:
+        store.insert_lineage(tx, picture.org_id, centre.id, "split_from", parent, at)
     if kind == "demand":
         picture.topics.add(centre)
         picture.topics.moved.discard(centre.id)
@@ -115,7 +115,7 @@ def _topic_row(org_id: str, centre: Centre, kind: TopicKind, label: str, at: dat
     }
 
 
-def _place_the_rest(writing: Writing, picture: Picture) -> None:
+def _place_the_rest(tx: Tx, picture: Picture) -> None:
     ids = sorted(picture.pool)
     if not ids:
         return
@@ -124,12 +124,8 @@ def _place_the_rest(writing: Writing, picture: Picture) -> None:
     for form_id, topic_id in zip(ids, places, strict=True):
         if topic_id is not None:
             joined.setdefault(topic_id, []).append(form_id)
-    if not joined:
-        return
-    with writing() as tx:
-        for topic_id, form_ids in joined.items():
-            store.join_topic(tx, topic_id, form_ids)
-    for form_ids in joined.values():
+    for topic_id, form_ids in joined.items():
+        store.join_topic(tx, topic_id, form_ids)
         for form_id in form_ids:
             del picture.pool[form_id]
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +29,9 @@ RELATED = 0.30
 STRANGE_FITS = 0.28
 """How near to an operation the words must be that the API itself never uses: `flight` beside `book`."""
 STRANGE_ANYWHERE = 0.15
+OFTEN = 10
+"""So many sessions do not ask by mistake: what is at all near is missing."""
+_SEEN_ENOUGH = 5
 _QUERIES = 20
 _NEAREST = 5
 _EVIDENCE_SHARE = 0.3
@@ -45,6 +48,8 @@ class Question:
     later_used: Mapping[str, int]
     """Operations that sessions went on to use after the search failed, with how many sessions did."""
     sessions: int
+    rejected: Mapping[str, int] = field(default_factory=dict)
+    """Operations that these searches showed, with how often; no script used them afterwards."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,7 +107,8 @@ def judge(question: Question, api: Described) -> Judgement:
         return _answered(api, proven, asked, nearest, proven=True)
     objects = [word for word in asked if not verb_class(word)] or asked
     fits = _fits(objects, api)
-    able = np.where(_verb_fits(asked, api), likeness, np.float32(-1))
+    possible = _verb_fits(asked, api) & ~_rejected(question, api)
+    able = np.where(possible, likeness, np.float32(-1))
     buried = _buried(objects, api, able)
     best = int(able.argmax())
     if buried is not None:
@@ -111,7 +117,8 @@ def judge(question: Question, api: Described) -> Judgement:
         return _answered(api, best, asked, nearest, proven=False)
     known = sum(any(_stem(word) in told for told in api.surface) for word in objects)
     is_near = float(likeness.max()) >= RELATED or 2 * known >= len(objects)
-    is_related = is_near and float(fits.max()) >= STRANGE_ANYWHERE
+    is_wanted = question.sessions >= OFTEN and float(likeness.max()) >= STRANGE_ANYWHERE
+    is_related = is_wanted or (is_near and float(fits.max()) >= STRANGE_ANYWHERE)
     kind: GapKind = "capability" if is_related else "out_of_scope"
     return Judgement(kind=kind, nearest=nearest, target=None, missing=(), proven=False)
 
@@ -124,6 +131,12 @@ def _fits(objects: Sequence[str], api: Described) -> Floats:
     rows = unit_rows(packaged_embedding().sums(strange))
     mean: Floats = (api.meanings @ rows.T).mean(axis=1)
     return mean
+
+
+def _rejected(question: Question, api: Described) -> npt.NDArray[np.bool_]:
+    """Operations that agents saw again and again and did not take for what they wanted."""
+    least = max(_SEEN_ENOUGH, len(question.queries) / 4)
+    return np.array([question.rejected.get(card.operation_id, 0) >= least for card in api.cards], bool)
 
 
 def _verb_fits(asked: Sequence[str], api: Described) -> npt.NDArray[np.bool_]:

@@ -24,7 +24,7 @@ from ammeter.features.insights.replay import Remedy, find_remedy
 
 log = logging.getLogger("ammeter.insights")
 
-RULES = 1
+RULES = 3
 """Of judging; another number has every cluster judged anew."""
 _MAX_JUDGED = 300
 _MAX_REPLAYED = 200
@@ -88,7 +88,9 @@ def _judge(db: Database, row: Row, api: Described) -> tuple[Judgement, list[str]
     queries = [miss["query"] for miss in misses]
     used = Counter(name for names in _used_by_session(misses).values() for name in names)
     sessions = len({miss["session_id"] for miss in misses})
-    return judge(Question(queries=queries, later_used=used, sessions=sessions), api), queries
+    shown = Counter(name for miss in misses for name in miss["shown"])
+    question = Question(queries=queries, later_used=used, sessions=sessions, rejected=shown)
+    return judge(question, api), queries
 
 
 def _used_by_session(misses: Sequence[Row]) -> Mapping[str, set[str]]:

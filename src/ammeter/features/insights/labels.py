@@ -19,7 +19,10 @@ _LOOKED_AT = 400
 # Verbs to a search, but no verb to begin a name with.
 _NO_VERBS = word_set("all every new index")
 # They begin many intents and say nothing of what is wanted.
-_EMPTY = word_set("all every help let try user customer api sdk client script call task goal agent")
+_EMPTY = word_set(
+    """all every help let try user api sdk client script task goal agent have has had did am im up way s t m
+    ll re ve"""
+)
 
 
 def word_counts(forms: Sequence[str]) -> Counter[str]:
@@ -40,7 +43,7 @@ def label_of(forms: Sequence[str], background: Mapping[str, int], background_for
 
     def worth(word: str) -> float:
         rarity = math.log((background_forms + 2) / (background.get(word, 0) + 1))
-        return counts[word] * max(rarity, 0.1) * (0.3 if word in _EMPTY else 1)
+        return counts[word] * max(rarity, 0.1) * (0.05 if word in _EMPTY else 1)
 
     ranked = sorted(counts, key=lambda word: (-worth(word), word))
     verb = _verb(told, counts)

@@ -60,10 +60,8 @@ def list_topics(
             one,
         )
     )
-    return [
-        _topic(tx, topics[one], figures[one], before.get(one), merged, since, until, source_ids)
-        for one in shown[:limit]
-    ]
+    page = [topics[one] for one in shown[:limit]]
+    return _topics(tx, page, figures, before, merged, since, until, source_ids)
 
 
 def get_topic(
@@ -88,9 +86,7 @@ def get_topic(
         merged = {}
     figures = _figures(tx, org_id, merged, since, until, source_ids)
     before = _figures(tx, org_id, merged, since - (until - since), since, source_ids)
-    return _topic(
-        tx, row, figures.get(topic_id, _NOTHING), before.get(topic_id), merged, since, until, source_ids
-    )
+    return _topics(tx, [row], figures, before, merged, since, until, source_ids)[0]
 
 
 def patch_topic(
@@ -244,48 +240,83 @@ def _in_range(
     return chosen.where(and_(*limits))
 
 
-def _topic(
+def _topics(
     tx: Tx,
-    row: Mapping[str, Any],
-    figures: Mapping[str, Any],
-    before: Mapping[str, Any] | None,
+    rows: Sequence[Mapping[str, Any]],
+    figures: Mapping[str, Mapping[str, Any]],
+    before: Mapping[str, Mapping[str, Any]],
     merged: Mapping[str, str],
     since: datetime,
     until: datetime,
     source_ids: Sequence[str] | None,
-) -> Topic:
-    ids = (row["id"], *(old for old, new in merged.items() if new == row["id"]))
-    seen = select(func.min(_i.first_at), func.max(_i.last_at)).where(_i.topic_id.in_(ids))
+) -> list[Topic]:
+    """With what is told of each: first and last seen, examples, operations, lineage."""
+    members = {row["id"]: [row["id"]] for row in rows}
+    for old, new in merged.items():
+        if new in members:
+            members[new].append(old)
+    seen = _seen(tx, members, source_ids)
+    lineage = _lineage(tx, list(members))
+    made = []
+    for row in rows:
+        one, latest = row["id"], _latest(tx, row["org_id"], members[row["id"]], since, until, source_ids)
+        first, last = seen.get(one, (row["created_at"], row["last_seen"]))
+        used = Counter(operation for _, operations in latest for operation in operations)
+        counts = figures.get(one, _NOTHING)
+        made.append(
+            Topic(
+                id=one,
+                kind=row["kind"],
+                label=_label(row),
+                is_unmet_demand=_unmet(row),
+                archived=row["archived"],
+                sessions=counts["sessions"],
+                scripts=counts["scripts"],
+                avg_frustration=_frustration(counts),
+                trend=_trend(counts, before.get(one)),
+                first_seen=first,
+                last_seen=last,
+                example_intents=_examples(example for example, _ in latest),
+                top_operations=tuple(
+                    OperationCount(operation_id=name, scripts=count)
+                    for name, count in sorted(used.items(), key=lambda item: (-item[1], item[0]))[
+                        :_OPERATIONS
+                    ]
+                ),
+                lineage=lineage.get(one, ()),
+            )
+        )
+    return made
+
+
+def _latest(
+    tx: Tx,
+    org_id: str,
+    topic_ids: Sequence[str],
+    since: datetime,
+    until: datetime,
+    source_ids: Sequence[str] | None,
+) -> list[tuple[str, Mapping[str, int]]]:
+    """Intents as they were stated, and what their scripts called."""
+    chosen = _in_range(select(_i.example, _i.operations), org_id, since, until, source_ids)
+    chosen = chosen.where(_i.topic_id.in_(topic_ids)).order_by(_i.last_at.desc()).limit(_LOOKED_AT)
+    return [(example, operations) for example, operations in tx.execute(chosen)]
+
+
+def _seen(
+    tx: Tx, members: Mapping[str, Sequence[str]], source_ids: Sequence[str] | None
+) -> dict[str, tuple[datetime, datetime]]:
+    """When each topic was first and last heard of, in any range."""
+    whose = {member: one for one, of_it in members.items() for member in of_it}
+    chosen = select(_i.topic_id, func.min(_i.first_at), func.max(_i.last_at))
+    chosen = chosen.where(_i.topic_id.in_(whose)).group_by(_i.topic_id)
     if source_ids is not None:
-        seen = seen.where(_i.source_id.in_(source_ids))
-    first, last = tx.execute(seen).one()
-    latest = (
-        _in_range(select(_i.example, _i.operations), row["org_id"], since, until, source_ids)
-        .where(_i.topic_id.in_(ids))
-        .order_by(_i.last_at.desc())
-        .limit(_LOOKED_AT)
-    )
-    rows = tx.execute(latest).all()
-    used = Counter(operation for _, operations in rows for operation in operations)
-    return Topic(
-        id=row["id"],
-        kind=row["kind"],
-        label=_label(row),
-        is_unmet_demand=_unmet(row),
-        archived=row["archived"],
-        sessions=figures["sessions"],
-        scripts=figures["scripts"],
-        avg_frustration=_frustration(figures),
-        trend=_trend(figures, before),
-        first_seen=first or row["created_at"],
-        last_seen=last or row["last_seen"],
-        example_intents=_examples(example for example, _ in rows),
-        top_operations=tuple(
-            OperationCount(operation_id=one, scripts=count)
-            for one, count in sorted(used.items(), key=lambda item: (-item[1], item[0]))[:_OPERATIONS]
-        ),
-        lineage=_lineage(tx, row["id"]),
-    )
+        chosen = chosen.where(_i.source_id.in_(source_ids))
+    found: dict[str, tuple[datetime, datetime]] = {}
+    for topic_id, first, last in tx.execute(chosen):
+        known = found.get(whose[topic_id], (first, last))
+        found[whose[topic_id]] = (min(first, known[0]), max(last, known[1]))
+    return found
 
 
 def _label(row: Mapping[str, Any]) -> str:
@@ -324,13 +355,14 @@ def _examples(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(found.values())[:_EXAMPLES]
 
 
-def _lineage(tx: Tx, topic_id: str) -> tuple[Lineage, ...]:
-    chosen = select(insight_lineage).where(or_(_l.topic_id == topic_id, _l.other_id == topic_id))
-    rows = tx.execute(chosen.order_by(_l.at, _l.topic_id, _l.other_id)).mappings()
-    return tuple(
-        Lineage(kind=row["kind"], topic_id=row["topic_id"], other_id=row["other_id"], at=row["at"])
-        for row in rows
-    )
+def _lineage(tx: Tx, topic_ids: Sequence[str]) -> dict[str, tuple[Lineage, ...]]:
+    chosen = select(insight_lineage).where(or_(_l.topic_id.in_(topic_ids), _l.other_id.in_(topic_ids)))
+    found: dict[str, tuple[Lineage, ...]] = {}
+    for row in tx.execute(chosen.order_by(_l.at, _l.topic_id, _l.other_id)).mappings():
+        one = Lineage(kind=row["kind"], topic_id=row["topic_id"], other_id=row["other_id"], at=row["at"])
+        for topic_id in (one.topic_id, one.other_id):
+            found[topic_id] = (*found.get(topic_id, ()), one)
+    return found
 
 
 def _merged_into(tx: Tx, org_id: str, topic_id: str) -> tuple[str, ...]:

@@ -5,18 +5,21 @@ from __future__ import annotations
 from dataclasses import asdict
 from datetime import datetime
 
-from sqlalchemy import RowMapping, delete, insert, select, update
+from sqlalchemy import RowMapping, bindparam, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from ammeter.base.pages import Page, PageRequest
 from ammeter.engines.db.database import Tx
 from ammeter.engines.db.paging import fetch_page
+from ammeter.engines.db.point_read import PointRead
 from ammeter.engines.db.tables import org_secrets
 from ammeter.features.secrets.model import SealedSecret, Secret
 
 _t = org_secrets.c
 _SHOWN = select(_t.id, _t.org_id, _t.name, _t.created_at, _t.updated_at)
 _SEALED = select(_t.id, _t.org_id, _t.name, _t.sealing_key_id, _t.sealed)
+# Every script that calls its API opens a credential.
+_SEALED_BY_NAME = PointRead(_SEALED.where(_t.org_id == bindparam("org_id"), _t.name == bindparam("name")))
 
 
 def insert_secret(tx: Tx, secret: Secret, *, key_id: str, sealed: bytes) -> bool:
@@ -41,8 +44,11 @@ def find_secret(tx: Tx, org_id: str, name: str) -> Secret | None:
 
 
 def find_sealed(tx: Tx, org_id: str, name: str) -> SealedSecret | None:
-    row = tx.execute(_SEALED.where(_t.org_id == org_id, _t.name == name)).mappings().one_or_none()
-    return SealedSecret(**row) if row else None
+    row = _SEALED_BY_NAME.find(tx, org_id=org_id, name=name)
+    if row is None:
+        return None
+    secret_id, org_id, name, key_id, sealed = row
+    return SealedSecret(id=secret_id, org_id=org_id, name=name, sealing_key_id=key_id, sealed=bytes(sealed))
 
 
 def list_secrets(tx: Tx, org_id: str, page: PageRequest) -> Page[Secret]:

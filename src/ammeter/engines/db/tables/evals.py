@@ -97,8 +97,9 @@ runs = Table(
     Column("error", Text),
     Column("cancel_requested", Boolean, nullable=False),
     Column("search_text", Text, nullable=False),
+    Index(None, "org_id", "at"),
     # The text along with it: a search reads the index alone.
-    Index("ix_runs_org_id_at", "org_id", "at", "search_text"),
+    Index("ix_runs_search", "org_id", "at", "search_text"),
     Index(None, "org_id", "workflow_id", "at"),
     Index(None, "org_id", "status", "at"),
     Index(None, "org_id", "classification", "at"),

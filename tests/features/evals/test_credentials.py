@@ -1,0 +1,123 @@
+"""Sources that ask who comes: every kind of auth profile against a server that wants just that, and none of
+what it is met with in a trace."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from urllib.parse import parse_qsl
+
+import pytest
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.types import Receive, Scope, Send
+
+from ammeter.base.ids import new_id
+from ammeter.features.sources import store as source_store
+from ammeter.features.sources.model import AuthProfile, AuthType, Source
+from tests.evaluating import add_source, plan, step
+from tests.features.evals.playing import echoed, end_of, played
+from tests.household import Household
+from tests.notes_server import NotesServer, serving
+
+SECRET = "quiet-harbour-1234"
+TOKEN = "fetched-lantern-5678"
+PAIR = base64.b64encode(f"ada:{SECRET}".encode()).decode()
+
+
+def guarded(lab: Household, notes: NotesServer, kind: AuthType, config: dict[str, Any]) -> Source:
+    source = add_source(lab.house, lab.org.id, notes.url)
+    for name, value in (("NOTES", SECRET), ("USER", "ada")):
+        assert lab.call("PUT", f"/org/secrets/{name}", json={"value": value}).status_code == 201
+    profile = AuthProfile(
+        id=new_id(),
+        org_id=lab.org.id,
+        source_id=source.id,
+        name="default",
+        auth_type=kind,
+        auth_config=config,
+        created_at=source.created_at,
+    )
+    with lab.house.db.write() as tx:
+        source_store.insert_auth_profile(tx, profile)
+    return source
+
+
+@contextmanager
+def token_server() -> Iterator[tuple[str, list[dict[str, str]]]]:
+    """An authorization server that gives its one token to whoever knows the secret; what it was asked."""
+    asked: list[dict[str, str]] = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            while (await receive())["type"] != "lifespan.shutdown":
+                await send({"type": "lifespan.startup.complete"})
+            await send({"type": "lifespan.shutdown.complete"})
+            return
+        request = Request(scope, receive)
+        form = dict(parse_qsl((await request.body()).decode()))
+        asked.append(form)
+        known = base64.b64encode(f"robot:{SECRET}".encode()).decode()
+        answer: Response = JSONResponse({"error": "invalid_client"}, 401)
+        if request.headers.get("authorization") == f"Basic {known}":
+            answer = JSONResponse({"access_token": TOKEN, "token_type": "Bearer", "expires_in": 600})
+        await answer(scope, receive, send)
+
+    with serving(app) as url:
+        yield f"{url}/token", asked
+
+
+@pytest.mark.parametrize(
+    ("kind", "config", "wanted"),
+    [
+        ("bearer_token", {"secret_ref": "secret:NOTES"}, f"Bearer {SECRET}"),
+        ("api_key_header", {"secret_ref": "secret:NOTES", "header_name": "Authorization"}, SECRET),
+        ("basic", {"username_ref": "secret:USER", "password_ref": "secret:NOTES"}, f"Basic {PAIR}"),
+    ],
+)
+def test_secrets_open_the_source_and_never_reach_the_trace(
+    lab: Household, notes: NotesServer, kind: AuthType, config: dict[str, Any], wanted: str
+) -> None:
+    notes.authorization = wanted
+    run = played(lab, guarded(lab, notes, kind, config), echoed(SECRET))
+    assert end_of(run) == ("pass", "Passed", "none"), run
+    # The agent goes on with what it heard; what is kept is blanked.
+    assert notes.made("echo")[1]["text"].startswith(f"{SECRET} ")
+    assert SECRET not in shown(lab, run)
+    assert "[redacted:" in shown(lab, run)
+
+
+def test_a_fetched_token_opens_the_source_and_never_reaches_the_trace(
+    lab: Household, notes: NotesServer
+) -> None:
+    notes.authorization = f"Bearer {TOKEN}"
+    with token_server() as (url, asked):
+        config = {
+            "token_url": url,
+            "client_id": "robot",
+            "client_secret_ref": "secret:NOTES",
+            "scopes": ["notes.read"],
+        }
+        source = guarded(lab, notes, "oauth2_client_credentials", config)
+        run = played(lab, source, echoed(f"{TOKEN} and {SECRET}"))
+    assert end_of(run) == ("pass", "Passed", "none"), run
+    assert asked == [{"grant_type": "client_credentials", "scope": "notes.read"}]
+    assert TOKEN not in shown(lab, run)
+    assert SECRET not in shown(lab, run)
+
+
+def test_a_token_that_is_not_to_be_had_is_told_without_the_secret(lab: Household, notes: NotesServer) -> None:
+    with token_server() as (url, _):
+        config = {"token_url": url, "client_id": "nobody", "client_secret_ref": "secret:NOTES"}
+        source = guarded(lab, notes, "oauth2_client_credentials", config)
+        run = played(lab, source, plan(step("list_notes")))
+    assert end_of(run) == ("fail", "Errored", "auth_error")
+    assert "401" in run["error"]
+    assert SECRET not in shown(lab, run)
+
+
+def shown(lab: Household, run: dict[str, Any]) -> str:
+    place = f"/runs/{run['id']}"
+    return "".join(lab.call("GET", place + part).text for part in ("", "/trace", "/evaluation"))
