@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from sqlalchemy import text
@@ -12,7 +13,7 @@ from tests.household import make_client, make_household, make_settings, opened_h
 from tests.notes_server import notes_server
 from tests.server import running, until
 
-RUNS = 50
+RUNS = int(os.environ.get("AMMETER_TEST_KILLED_RUNS", "20"))
 
 
 def test_killed_workers_runs_go_on_elsewhere_without_a_repeated_call(
