@@ -24,7 +24,7 @@ TERMINAL = {"Passed": "pass", "PartlyPassed": "partial", "Incomplete": "partial"
 CRITERIA = [
     {"criterionText": "It greets", "assertion": {"kind": "tool_called", "tool": "greet"}},
     {"criterionText": "Not too often", "assertion": {"kind": "max_tool_calls", "value": 3}},
-    {"criterionText": "The greeting is friendly.", "isRequired": False},
+    {"criterionText": "The greeting is friendly.", "isRequired": False},  # There is no judge: undecided.
 ]
 
 
@@ -38,7 +38,6 @@ def test_a_real_model_plays_a_workflow_and_a_gate_reads_its_verdict(sqlite_url: 
             "allow_private_networks": "127.0.0.0/8",
             "database_url": sqlite_url,
             "models": json.dumps({"tiny": endpoint}),
-            "judge_model": "tiny/smol",
         }
         with running(tmp_path, **told) as server:
             headers = {"authorization": f"Bearer {token}"}
@@ -58,7 +57,7 @@ def _story(ci: httpx2.Client, url: str) -> dict[str, Any]:
         "testerPrompt": "Greet Ada with the tool greet.",
         "testerModelId": "tiny/smol",
         "criteria": CRITERIA,
-        "limits": {"maxTurns": 3, "maxOutputTokens": 60},
+        "limits": {"maxTurns": 2, "maxOutputTokens": 60},
     }
     created = ci.post("/workflows", json=body)
     assert created.status_code == 201, created.text
@@ -80,7 +79,7 @@ def _story(ci: httpx2.Client, url: str) -> dict[str, Any]:
 def _adds_up(ci: httpx2.Client, run: dict[str, Any], greeted: list[str]) -> None:
     assert run["status"] == TERMINAL[run["outcome"]], run
     assert run["model"] == {"id": "tiny/smol", "provider": "tiny"}
-    assert 1 <= run["turns"] <= 3
+    assert 1 <= run["turns"] <= 2
     assert run["cost"]["inputTokens"] > 50
     assert 0 < run["cost"]["outputTokens"] <= 60 * run["turns"]
     assert run["cost"]["usd"] is None
@@ -94,8 +93,7 @@ def _adds_up(ci: httpx2.Client, run: dict[str, Any], greeted: list[str]) -> None
     marks = {mark["criterionText"]: mark for mark in evaluation["criteria"]}
     assert marks["It greets"]["mark"] == ("pass" if calls else "fail")
     assert marks["Not too often"]["mark"] == "pass"
-    judged = marks["The greeting is friendly."]
-    assert (judged["mark"] is None) == bool(judged["problem"])
+    assert marks["The greeting is friendly."]["mark"] is None
     for mark in evaluation["criteria"]:
         for evidence in mark["evidence"]:
             assert evidence["excerpt"] in json.dumps(spans[evidence["spanId"]], ensure_ascii=False)
