@@ -99,36 +99,25 @@ class DiscoverySentRecord(Record):
 
 def mcp_servers_router(house: House) -> APIRouter:
     router = APIRouter(tags=["mcpServers"], route_class=StrictRoute)
+    _reading(router, house)
+    _writing(router, house)
+    return router
+
+
+def _reading(router: APIRouter, house: House) -> None:
     jobs, place = house.jobs, house.place
 
     def list_some(tx: Tx, caller: Caller, category: list[str], slug: str | None) -> ListedSourcesRecord:
-        wanted = None
-        if category:
-            wanted = {word.strip() for words in category for word in words.split(",") if word.strip()}
+        org_id = caller.principal.org.id
         found = service.list_active_sources(
-            tx, caller.actor, caller.principal.org.id, any_category=wanted, category=slug
+            tx, caller.actor, org_id, any_category=_words(category), category=slug
         )
         return ListedSourcesRecord(rows=[listed_record(source, place) for source in found])
-
-    def create(tx: Tx, caller: Caller, body: CreateSource) -> CreatedSourceRecord:
-        org_id = caller.principal.org.id
-        made = service.create_source(tx, caller.actor, org_id, _new(body), jobs=jobs, place=place)
-        return created_record(made)
 
     def read(tx: Tx, caller: Caller, source_id: str) -> SourceRecord:
         org = caller.principal.org
         source = service.get_source_by_id(tx, caller.actor, org.id, source_id)
         return source_record(tx, source, org, jobs, place)
-
-    def change(tx: Tx, caller: Caller, source_id: str, body: ChangeSource) -> SourceRecord:
-        org = caller.principal.org
-        told = body.model_dump(exclude_none=True)
-        source = service.change_source(tx, caller.actor, org.id, source_id, **told)
-        return source_record(tx, source, org, jobs, place)
-
-    def discover(tx: Tx, caller: Caller, source_id: str) -> DiscoverySentRecord:
-        job = service.discover_again(tx, caller.actor, caller.principal.org.id, source_id, jobs=jobs)
-        return DiscoverySentRecord(discovery_job=JobRecord(id=job.id, status=job.status.value))
 
     @router.get(
         "/mcp-servers",
@@ -151,6 +140,31 @@ def mcp_servers_router(house: House) -> APIRouter:
     ) -> ListedSourcesRecord:
         return await call.read(list_some, category, category_slug)
 
+    @router.get(
+        "/mcp-servers/{id}", operation_id="getMcpServer", summary="Read a source", responses=errors("id")
+    )
+    async def get_source(call: CurrentCall, id: str) -> SourceRecord:  # noqa: A002 - the published name
+        return await call.read(read, id)
+
+
+def _writing(router: APIRouter, house: House) -> None:
+    jobs, place = house.jobs, house.place
+
+    def create(tx: Tx, caller: Caller, body: CreateSource) -> CreatedSourceRecord:
+        org_id = caller.principal.org.id
+        made = service.create_source(tx, caller.actor, org_id, _new(body), jobs=jobs, place=place)
+        return created_record(made)
+
+    def change(tx: Tx, caller: Caller, source_id: str, body: ChangeSource) -> SourceRecord:
+        org = caller.principal.org
+        told = body.model_dump(exclude_none=True)
+        source = service.change_source(tx, caller.actor, org.id, source_id, **told)
+        return source_record(tx, source, org, jobs, place)
+
+    def discover(tx: Tx, caller: Caller, source_id: str) -> DiscoverySentRecord:
+        job = service.discover_again(tx, caller.actor, caller.principal.org.id, source_id, jobs=jobs)
+        return DiscoverySentRecord(discovery_job=JobRecord(id=job.id, status=job.status.value))
+
     @router.post(
         "/mcp-servers",
         operation_id="createMcpServer",
@@ -160,12 +174,6 @@ def mcp_servers_router(house: House) -> APIRouter:
     )
     async def create_source(call: CurrentCall, body: CreateSource) -> CreatedSourceRecord:
         return await call.write(create, body)
-
-    @router.get(
-        "/mcp-servers/{id}", operation_id="getMcpServer", summary="Read a source", responses=errors("id")
-    )
-    async def get_source(call: CurrentCall, id: str) -> SourceRecord:  # noqa: A002 - the published name
-        return await call.read(read, id)
 
     @router.patch(
         "/mcp-servers/{id}",
@@ -186,7 +194,12 @@ def mcp_servers_router(house: House) -> APIRouter:
     async def discover_source(call: CurrentCall, id: str) -> DiscoverySentRecord:  # noqa: A002
         return await call.write(discover, id)
 
-    return router
+
+def _words(category: list[str]) -> set[str] | None:
+    """Slugs that were repeated or separated by commas; None where none were asked for."""
+    if not category:
+        return None
+    return {word.strip() for words in category for word in words.split(",") if word.strip()}
 
 
 def _new(body: CreateSource) -> NewSource:
