@@ -109,10 +109,9 @@ def test_no_script_and_no_file_ever_holds_a_credential(shop: tuple[ShopServer, U
         for name, code in HUNTS.items():
             upstream.seen.clear()
             server.execute(kind, code)
-            assert upstream.seen or name in CALL_NOTHING, (kind, name)
-            for seen in upstream.seen:
-                if seen.path != "/token":
-                    assert _values(kind, upstream) & _sent(seen.headers, seen.target), (kind, name)
+            if name not in CALL_NOTHING:
+                sent = {word for seen in upstream.seen for word in _sent(seen.headers, seen.target)}
+                assert _values(kind, upstream) & sent, (kind, name)
     until(lambda: every_row(server.folder).count(b'"code": "') >= 5 * len(HUNTS), "events are stored")
     assert server.server.stop() == 0
     files = {path: path.read_bytes() for path in server.folder.rglob("*") if path.is_file()}

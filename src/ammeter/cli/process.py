@@ -127,6 +127,8 @@ def _server_config(house: House, web: WebApp) -> uvicorn.Config:
     return uvicorn.Config(
         web,
         http="httptools",
+        # There is no web socket here, whatever libraries for them are installed.
+        ws="none",
         lifespan="off",
         log_config=None,
         access_log=False,

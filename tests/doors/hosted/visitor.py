@@ -89,7 +89,11 @@ class Visitor:
         for name, value in wanted.items():
             chosen = chosen.where(table.c[name] == value)
         deadline = time.monotonic() + 20
+        recorder = self.household.house.recorder
         while True:
+            if recorder.figures().buffered and time.monotonic() < deadline:
+                time.sleep(0.02)
+                continue
             with self.household.house.db.read() as tx:
                 rows = list(tx.execute(chosen).mappings())
             if len(rows) >= count:

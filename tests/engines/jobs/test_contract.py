@@ -190,14 +190,15 @@ def test_a_delayed_job_waits(db: Database, jobs: Jobs) -> None:
         order.append(run.job.payload["name"])
 
     async def story() -> None:
-        late = enqueue(db, jobs, payload={"name": "late"}, delay_s=0.6)
+        # Long enough for a busy machine to begin the other one first.
+        late = enqueue(db, jobs, payload={"name": "late"}, delay_s=3.0)
         soon = enqueue(db, jobs, payload={"name": "soon"})
         async with working(jobs, {"work": handler}):
             assert (await ended(db, jobs, soon)).status is Status.SUCCEEDED
             job = await ended(db, jobs, late)
         assert order == ["soon", "late"]
         assert job.started_at is not None
-        assert job.started_at - job.created_at >= timedelta(seconds=0.55)
+        assert job.started_at - job.created_at >= timedelta(seconds=2.95)
 
     asyncio.run(story())
 

@@ -24,6 +24,7 @@ from ammeter.doors.hosted_mcp.seen import Seen, client_of
 from ammeter.features.gateway.credentials import OrgCredentials
 from ammeter.features.gateway.execute import Executed, Workshop, execute_script
 from ammeter.features.gateway.host import ApiHost
+from ammeter.features.gateway.lanes import Lanes
 from ammeter.features.gateway.live import LiveBundle, Target
 from ammeter.features.gateway.search import search_sdk
 from ammeter.features.gateway.tools import EXECUTE, SEARCH, TOOLS
@@ -62,6 +63,7 @@ class Endpoint:
     def __init__(self, house: House) -> None:
         self._house = house
         self._seen = Seen(house.recorder, house.sessions)
+        self._lanes = Lanes()
 
     async def result(self, visit: Visit, message: Message) -> dict[str, Any]:
         method = message.method
@@ -180,7 +182,7 @@ class Endpoint:
             house.db, house.secrets, visit.target.org_id, house.settings.secret_environment
         )
         return await execute_script(
-            Workshop(sandbox=await house.sandbox.open(), egress=house.egress),
+            Workshop(sandbox=await house.sandbox.open(), egress=house.egress, lanes=self._lanes),
             live,
             code,
             credentials=credentials,

@@ -56,8 +56,8 @@ class Limits:
     redirects: int = 5
     retries: int = 2
     longest_pause_s: float = 10.0
-    connections: int = 256
-    connections_per_host: int = 32
+    connections: int = 512
+    connections_per_host: int = 128
     # Shorter than the five seconds after which many servers close an idle connection.
     keep_alive_s: float = 4.0
 

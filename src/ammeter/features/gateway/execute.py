@@ -31,6 +31,7 @@ from ammeter.features.gateway.fit import fit
 from ammeter.features.gateway.hints import hint_for
 from ammeter.features.gateway.host import ApiHost, UpstreamCall
 from ammeter.features.gateway.instructions import MAX_RESPONSE_BYTES, MAX_RESULT
+from ammeter.features.gateway.lanes import Lanes
 from ammeter.features.gateway.live import LiveBundle
 from ammeter.features.gateway.names import Invented, invented_names
 from ammeter.features.telemetry.model import Outcome as Told
@@ -62,6 +63,7 @@ class Workshop:
 
     sandbox: Sandbox
     egress: Egress
+    lanes: Lanes
 
 
 async def execute_script(
@@ -85,6 +87,7 @@ async def execute_script(
         read_only=read_only,
         max_calls=live.manifest.limits.max_calls,
         deadline=time.monotonic() + live.timeout_s,
+        lane=workshop.lanes.of(tenant),
     )
     script = Script(code=code, sdk=live.sdk_js, client_name=client, limits=_limits(live), tenant=tenant)
     if on_start is not None:

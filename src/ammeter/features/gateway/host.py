@@ -73,8 +73,11 @@ class ApiHost:
         read_only: bool = False,
         max_calls: int,
         deadline: float | None = None,
+        lane: asyncio.Semaphore | None = None,
     ) -> None:
-        """`deadline`: when the script ends at the latest, on the clock of `time.monotonic`."""
+        """`deadline`: when the script ends at the latest, on the clock of `time.monotonic`. `lane`: held by
+        each call while it is under way."""
+        self._lane = lane or asyncio.Semaphore(max_calls)
         self._api, self._egress, self._credentials = api, egress, credentials
         self._read_only, self._max_calls, self._deadline = read_only, max_calls, deadline
         self._sent = 0
@@ -160,9 +163,10 @@ class ApiHost:
         self._trips.append(trip)
         try:
             credential = await self._resolved()
-            answer = await self._egress.send(
-                request, base=self._api.base, credential=credential, deadline=self._deadline, facts=facts
-            )
+            async with self._lane:
+                answer = await self._egress.send(
+                    request, base=self._api.base, credential=credential, deadline=self._deadline, facts=facts
+                )
             return await self._read(made, operation, request, answer, facts)
         except MissingCredential as fault:
             return _fail(made, "refused", "credentials", str(fault))
