@@ -342,7 +342,7 @@ def test_json_and_yaml_of_one_value_read_alike_and_hash_alike(value: dict[str, A
     assert canonical_hash(as_yaml.document) == canonical_hash(as_json.document) == canonical_hash(value)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=120)
 @given(st.text(max_size=200) | st.binary(max_size=200) | st.text("{}[]:,-&*!|>'\"\n \tab<?", max_size=60))
 def test_no_text_whatever_raises(source: Any) -> None:
     reading = read_document(source)

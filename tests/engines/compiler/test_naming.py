@@ -54,7 +54,7 @@ def name_of(path: str, method: str = "get", **raw: Any) -> str:
     return names({path: {method: {"responses": ANSWER, **raw}}}).popitem()[1]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(paths=PATHS, seed=st.integers(0, 9))
 def test_names_are_unique_valid_and_do_not_hang_on_order_or_texts(paths: Any, seed: int) -> None:
     first = names(paths)

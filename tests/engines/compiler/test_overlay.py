@@ -265,7 +265,7 @@ names = st.sampled_from(
 queries = st.lists(names, max_size=5).map(lambda parts: "$" + "".join(parts)) | st.text(max_size=20)
 
 
-@settings(deadline=None, max_examples=300)
+@settings(deadline=None, max_examples=120)
 @given(
     queries,
     st.none() | st.integers() | st.text() | st.lists(st.integers()) | st.just({"a": [1]}),

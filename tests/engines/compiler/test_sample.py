@@ -90,7 +90,7 @@ SCHEMAS: dict[str, Any] = {
 }
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 @given(schema=SCHEMA, whole_value=st.booleans())
 def test_a_sample_fits_its_schema(schema: Any, whole_value: bool) -> None:
     value = sample(schema, SCHEMAS, name="name", whole=whole_value)

@@ -37,7 +37,7 @@ def spellings(value: str) -> list[str]:
     ]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=6, max_size=40))
 @example('pässwörd/with+signs & ="quotes" \\ 100%')
 @example("AAAAAA")
@@ -54,7 +54,7 @@ def test_a_known_value_is_found_in_every_spelling(value: str) -> None:
         assert redactor.stripped >= 1
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(
     st.text(st.characters(codec="ascii", categories=["L", "N"]), min_size=6, max_size=40),
     st.binary(max_size=7),

@@ -68,7 +68,7 @@ _JSON: Any = st.recursive(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(value=_JSON, room=st.integers(200, 3_000))
 def test_whatever_it_is_it_fits_and_stays_json(value: Any, room: int) -> None:
     made, cuts = fit(value, room)

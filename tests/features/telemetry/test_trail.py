@@ -45,7 +45,7 @@ def stored(db: Database, org: Organization, sessions: list[list[Event]], batch: 
 def test_a_session_is_the_same_however_its_events_are_batched(shared_db: Database, org: Organization) -> None:
     shop = Shop(org_id=org.id, source_id="s", key_ids=["k1", "k2"])
     sessions = sorted(sessions_of_day(shop, LAST_DAY, 40, last_day=LAST_DAY, tasks=4), key=lambda s: s[0].at)
-    one, few, many = (stored(shared_db, org, sessions, size) for size in (10_000, 7, 1))
+    one, few, many = (stored(shared_db, org, sessions, size) for size in (10_000, 25, 3))
 
     def facts(session: Session) -> tuple[Any, ...]:
         return (session.intents, session.signals, session.strained, session.repeat, session.flagged)
