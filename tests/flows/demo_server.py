@@ -5,6 +5,7 @@ Books behind `/product-mcp/demo-api`; and a door for programs that cannot send a
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import socket
 import threading
@@ -12,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tests.household import CACHE
 from tests.server import Server, running, until
@@ -44,45 +46,52 @@ def serving_demo(folder: Path, **settings: str) -> Iterator[Demo]:
 @contextmanager
 def with_key(demo: Demo) -> Iterator[str]:
     """An address at which the endpoint answers whoever comes: requests pass unchanged but for the key."""
-    loop = asyncio.new_event_loop()
     ready = threading.Event()
-    ports: list[int] = []
+    told: list[Any] = []
 
     async def connection(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         port = int(demo.server.url.rpartition(":")[2])
         up_reader, up_writer = await asyncio.open_connection("127.0.0.1", port)
-        answers = asyncio.create_task(_copy(up_reader, writer))
         try:
-            await _requests(reader, up_writer, demo.key)
-            await answers
-        except (ConnectionError, asyncio.IncompleteReadError):
-            answers.cancel()
+            async with asyncio.TaskGroup() as both:
+                both.create_task(_copy(up_reader, writer))
+                both.create_task(_requests(reader, up_writer, demo.key))
+        except* (ConnectionError, asyncio.IncompleteReadError):
+            pass
         finally:
-            up_writer.close()
-            writer.close()
+            await _closed(up_writer)
+            await _closed(writer)
 
-    def serve() -> None:
-        asyncio.set_event_loop(loop)
-        server = loop.run_until_complete(asyncio.start_server(connection, "127.0.0.1", 0))
-        ports.append(server.sockets[0].getsockname()[1])
-        ready.set()
-        loop.run_forever()
-        server.close()
-        # A connection may have come in while the others ended.
-        while tasks := asyncio.all_tasks(loop):
-            for task in tasks:
-                task.cancel()
-            loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
-        loop.close()
+    async def serve() -> None:
+        under_way: set[asyncio.Task[None]] = set()
 
-    thread = threading.Thread(target=serve, daemon=True)
+        def begin(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            under_way.add(asyncio.create_task(connection(reader, writer)))
+
+        stop = asyncio.Event()
+        async with await asyncio.start_server(begin, "127.0.0.1", 0) as server:
+            told[:] = [server.sockets[0].getsockname()[1], asyncio.get_running_loop(), stop]
+            ready.set()
+            await stop.wait()
+        for task in under_way:
+            task.cancel()
+        await asyncio.gather(*under_way, return_exceptions=True)
+
+    thread = threading.Thread(target=lambda: asyncio.run(serve()), daemon=True)
     thread.start()
     assert ready.wait(5)
+    port, loop, stop = told
     try:
-        yield f"http://127.0.0.1:{ports[0]}/product-mcp/demo-api"
+        yield f"http://127.0.0.1:{port}/product-mcp/demo-api"
     finally:
-        loop.call_soon_threadsafe(loop.stop)
+        loop.call_soon_threadsafe(stop.set)
         thread.join(10)
+
+
+async def _closed(writer: asyncio.StreamWriter) -> None:
+    writer.close()
+    with contextlib.suppress(ConnectionError):
+        await writer.wait_closed()
 
 
 async def _requests(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, key: str) -> None:
