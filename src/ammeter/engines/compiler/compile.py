@@ -25,6 +25,7 @@ from ammeter.engines.compiler.naming import with_names
 from ammeter.engines.compiler.operations import extensions, read_api
 from ammeter.engines.compiler.overlay import apply_overlay
 from ammeter.engines.compiler.pagination import with_pagination
+from ammeter.engines.compiler.supplied import without_supplied
 from ammeter.engines.compiler.swagger2 import to_openapi3
 from ammeter.engines.compiler.types_text import Names
 from ammeter.engines.compiler.typescript import declarations
@@ -57,7 +58,7 @@ def compile_description(description: Description) -> Compilation:
         findings.extend(converted)
     if document is None:
         return Compilation(bundle=None, findings=findings.all())
-    api = _api(document, findings)
+    api = _api(document, description.manifest, findings)
     base_url = _base_url(api, description, findings)
     if not api.operations:
         findings.error("no_operations", "/paths", "No operation of the description can be called.")
@@ -102,8 +103,8 @@ def _overlaid(
     return changed, canonical_hash(read.document)
 
 
-def _api(document: dict[str, Any], findings: Findings) -> Api:
-    api = read_api(document, findings)
+def _api(document: dict[str, Any], manifest: Manifest, findings: Findings) -> Api:
+    api = without_supplied(read_api(document, findings), manifest.auth, findings)
     own = extensions(document)
     return with_pagination(with_names(api, own, findings), own, findings)
 

@@ -15,6 +15,7 @@ from ammeter.engines.compiler.findings import Findings, pointer, shown
 from ammeter.engines.compiler.model import Json, Location, Parameter
 from ammeter.engines.compiler.refs import Refs
 from ammeter.engines.compiler.schemas import Schemas
+from ammeter.engines.compiler.supplied import CLIENT_HEADERS
 
 _LOCATIONS: tuple[Location, ...] = get_args(Location)
 _STYLES: dict[Location, tuple[str, ...]] = {
@@ -23,8 +24,6 @@ _STYLES: dict[Location, tuple[str, ...]] = {
     "header": ("simple",),
     "cookie": ("form",),
 }
-# OpenAPI says that parameters of these names are ignored: the client sets them.
-_IGNORED_HEADERS = {"accept", "content-type", "authorization"}
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 # In an object literal this one key sets the prototype instead of a property.
@@ -96,7 +95,7 @@ def _read(raw: dict[str, Any], where: str, schemas: Schemas, findings: Findings)
         )
         return None
     location = cast(Location, location)
-    if location == "header" and name.lower() in _IGNORED_HEADERS:
+    if location == "header" and name.lower() in CLIENT_HEADERS:
         findings.info(
             "ignored_header_parameter", where, f"The header {name!r} is set by the client, not by scripts."
         )

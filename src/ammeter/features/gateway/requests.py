@@ -14,8 +14,8 @@ from uuid import uuid4
 from ammeter.engines.compiler.model import Operation, Parameter
 from ammeter.engines.egress.port import Request
 from ammeter.features.gateway.bodies import write_body
-from ammeter.features.gateway.parameters import bad, in_cookie, in_header, in_path, in_query
-from ammeter.features.gateway.served import ServedApi, is_supplied
+from ammeter.features.gateway.parameters import in_cookie, in_header, in_path, in_query
+from ammeter.features.gateway.served import ServedApi
 
 IDEMPOTENCY_HEADERS = ("idempotency-key", "x-idempotency-key")
 _PLACEHOLDER = re.compile(r"\{([^{}]*)\}")
@@ -25,9 +25,6 @@ _LITERAL = "/:@!$&'()*+,;=-._~%"
 def build_request(served: ServedApi, operation: Operation, arguments: Mapping[str, Any]) -> Request:
     """BadArgument where a value cannot be sent."""
     given = {p.arg: p for p in operation.parameters if arguments.get(p.arg) is not None}
-    for parameter in given.values():
-        if is_supplied(parameter, served.manifest.auth):
-            raise bad(parameter.arg, "the server sets this itself; leave it out")
     headers = _headers(operation, given, arguments)
     written = write_body(served.api, operation.body, arguments) if operation.body is not None else None
     if written is not None:
