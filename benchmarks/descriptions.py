@@ -14,7 +14,8 @@ from typing import Any
 import yaml
 
 from ammeter.engines.compiler.bundle import Bundle
-from ammeter.engines.compiler.compile import Description, compile_description
+from ammeter.engines.compiler.compile import compile_description
+from ammeter.engines.compiler.description import Description
 from ammeter.engines.compiler.manifest import BaseUrl, Manifest
 
 Node = dict[str, Any]

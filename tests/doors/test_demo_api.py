@@ -16,7 +16,8 @@ from ammeter.cli.first import demo_owner
 from ammeter.doors.demo_api.app import DemoApp, demo_description
 from ammeter.doors.demo_api.names import DEMO_BASE, DEMO_SECRET
 from ammeter.doors.http.edge import Notes
-from ammeter.engines.compiler.compile import Description, compile_description
+from ammeter.engines.compiler.compile import compile_description
+from ammeter.engines.compiler.description import Description
 from ammeter.engines.compiler.manifest import Manifest
 from ammeter.features.orgs import service
 from ammeter.wiring import House

@@ -1,139 +1,109 @@
-"""`ammeter`: the process commands, the operator's under `admin`, and those that speak to a running server."""
+"""`ammeter`: the process commands, the operator's under `admin`, and those that speak to a running server.
+
+Each group is imported when it is named: a client's command has no use for the server's parts.
+"""
 
 from __future__ import annotations
 
 import sys
-from typing import Annotated, Literal
+from collections.abc import Callable
 
 import typer
 
-from ammeter import __version__
-from ammeter.base import logs
 from ammeter.base.errors import AmmeterError
-from ammeter.cli.admin import admin_commands
-from ammeter.cli.bundle import bundle_commands
-from ammeter.cli.demo_seed import demo_commands
-from ammeter.cli.first import DEMO_SLUG, FirstOwner, demo_owner, make_first_owner
-from ammeter.cli.house import AsJson, opened
-from ammeter.cli.insights import insights_commands
-from ammeter.cli.mcp import mcp_commands, try_commands
 from ammeter.cli.remote import Refused, RemoteError
-from ammeter.cli.run import run_commands
-from ammeter.cli.shown import show
-from ammeter.cli.source import skills_commands, source_commands
-from ammeter.cli.workflow import workflow_commands
-from ammeter.cli.workflow.commands import sync
-from ammeter.engines.db.database import Database
-from ammeter.engines.db.migrate import migrate as run_migrations
-from ammeter.settings import load_settings
-from ammeter.wiring import open_house
 
 
-def app() -> typer.Typer:
+def app(only: str | None = None) -> typer.Typer:
+    """All commands; where `only` names one of them, that one's group alone."""
     commands = typer.Typer(
         no_args_is_help=True,
         pretty_exceptions_enable=False,
         help="Ammeter: host an API for agents, test MCP servers with agents, see what agents tried to do.",
     )
-    commands.command()(serve)
-    commands.command()(init)
-    commands.command()(migrate)
-    commands.command()(version)
-    commands.add_typer(bundle_commands(), name="bundle")
-    commands.add_typer(mcp_commands(), name="mcp")
-    commands.add_typer(try_commands(), name="try")
-    commands.add_typer(source_commands(), name="source")
-    commands.add_typer(skills_commands(), name="skills")
-    commands.add_typer(workflow_commands(), name="workflow")
-    commands.add_typer(run_commands(), name="run")
-    commands.command()(sync)
-    commands.add_typer(insights_commands(), name="insights")
-    commands.add_typer(demo_commands(), name="demo")
-    commands.add_typer(admin_commands(), name="admin")
+    for names, add in _GROUPS.items():
+        if only not in _NAMES or only in names:
+            add(commands)
+    # With one command alone, typer would take its name away.
+    commands.callback()(lambda: None)
     return commands
 
 
-def serve(
-    role: Annotated[
-        Literal["all", "web", "worker"], typer.Option(help="all: web and worker in one process.")
-    ] = "all",
-    host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
-    port: Annotated[int | None, typer.Option(help="Port to listen on; 0 takes a free one.")] = None,
-    demo: Annotated[bool, typer.Option("--demo", help="Make a demo organization and print its key.")] = False,
-) -> None:
-    """Start the server."""
-    from ammeter.cli import process
-    from ammeter.cli.demo import serve_demo
-    from ammeter.cli.demo_seed.load import seed_beside
+def _process(commands: typer.Typer) -> None:
+    from ammeter.cli.process_commands import add_process_commands
 
-    settings = load_settings(host=host, port=port, demo=demo or None)
-    plain = settings.log_format == "plain"
-    logs.configure(level=settings.log_level, json_lines=not plain)
-    house = open_house(settings)
-    owner = demo_owner(house) if settings.demo else None
-
-    def on_ready(address: str) -> None:
-        if owner is not None:
-            typer.echo(_welcome(settings.base_url or address, owner))
-        elif address:
-            typer.echo(f"Ammeter {__version__} answers at {settings.base_url or address}")
-        else:
-            typer.echo(f"Ammeter {__version__} works on jobs")
-        sys.stdout.flush()
-
-    async def fill_demo(address: str) -> None:
-        if owner is not None:
-            await serve_demo(owner, address)
-            await seed_beside(house)
-
-    try:
-        process.serve(house, role, on_ready, fill_demo if owner is not None else None)
-    finally:
-        house.close()
+    add_process_commands(commands)
 
 
-def init(
-    slug: Annotated[str, typer.Option(help="Slug of the first organization.")] = "main",
-    name: Annotated[str, typer.Option(help="Its display name; the slug if absent.")] = "",
-    email: Annotated[str, typer.Option(help="Address of its owner.")] = "owner@localhost",
-    as_json: AsJson = False,
-) -> None:
-    """Make the first organization and its owner; prints the sign-in and an API key once."""
-    with opened() as house:
-        owner = make_first_owner(house, slug=slug, name=name or slug, email=email, features=False)
-    show(owner, as_json=as_json, title="Made the first organization (password and token are shown this once)")
+def _bundle(commands: typer.Typer) -> None:
+    from ammeter.cli.bundle import bundle_commands
+
+    commands.add_typer(bundle_commands(), name="bundle")
 
 
-def migrate(as_json: AsJson = False) -> None:
-    """Bring the database to the newest schema."""
-    db = Database(load_settings().database)
-    try:
-        done = run_migrations(db)
-    finally:
-        db.close()
-    show({"migrated": list(done)}, as_json=as_json, title="" if done else "Nothing to do")
+def _mcp(commands: typer.Typer) -> None:
+    from ammeter.cli.mcp import mcp_commands, try_commands
+
+    commands.add_typer(mcp_commands(), name="mcp")
+    commands.add_typer(try_commands(), name="try")
 
 
-def version() -> None:
-    """Print the version."""
-    typer.echo(__version__)
+def _source(commands: typer.Typer) -> None:
+    from ammeter.cli.source import skills_commands, source_commands
+
+    commands.add_typer(source_commands(), name="source")
+    commands.add_typer(skills_commands(), name="skills")
 
 
-def _welcome(address: str, owner: FirstOwner) -> str:
-    return f"""
-Ammeter {__version__} is running.
-  Dashboard  {address}/
-  Sign-in    {owner.email}   {owner.password}
-  API key    {owner.token}
-  MCP        {address}/product-mcp/{DEMO_SLUG}   Harbour Books, a demo API; its bundle is ready in a moment
-  Try it     curl -H "Authorization: Bearer {owner.token}" {address}/api/service/v1/org
-Stop it with Ctrl-C.
-"""
+def _workflow(commands: typer.Typer) -> None:
+    from ammeter.cli.workflow import workflow_commands
+    from ammeter.cli.workflow.commands import sync
+
+    commands.add_typer(workflow_commands(), name="workflow")
+    commands.command()(sync)
+
+
+def _run(commands: typer.Typer) -> None:
+    from ammeter.cli.run import run_commands
+
+    commands.add_typer(run_commands(), name="run")
+
+
+def _insights(commands: typer.Typer) -> None:
+    from ammeter.cli.insights import insights_commands
+
+    commands.add_typer(insights_commands(), name="insights")
+
+
+def _demo(commands: typer.Typer) -> None:
+    from ammeter.cli.demo_seed import demo_commands
+
+    commands.add_typer(demo_commands(), name="demo")
+
+
+def _admin(commands: typer.Typer) -> None:
+    from ammeter.cli.admin import admin_commands
+
+    commands.add_typer(admin_commands(), name="admin")
+
+
+_GROUPS: dict[tuple[str, ...], Callable[[typer.Typer], None]] = {
+    ("serve", "init", "migrate", "version"): _process,
+    ("bundle",): _bundle,
+    ("mcp", "try"): _mcp,
+    ("source", "skills"): _source,
+    ("workflow", "sync"): _workflow,
+    ("run",): _run,
+    ("insights",): _insights,
+    ("demo",): _demo,
+    ("admin",): _admin,
+}
+_NAMES = {name for names in _GROUPS for name in names}
 
 
 def main() -> None:
     try:
-        app()(standalone_mode=True)
+        app(sys.argv[1] if sys.argv[1:] else None)(standalone_mode=True)
     except AmmeterError as error:
         typer.echo(f"ammeter: {error.message}", err=True)
         for detail in error.details:

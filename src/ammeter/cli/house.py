@@ -6,14 +6,15 @@ import getpass
 import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ammeter.base.pages import MAX_PAGE_SIZE
 from ammeter.features.orgs.model import Actor, Role, RoleName
-from ammeter.settings import load_settings
-from ammeter.wiring import House, open_house
+
+if TYPE_CHECKING:
+    from ammeter.wiring import House
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 OrgSlug = Annotated[str, typer.Option("--org", help="Slug or id of the organization.")]
@@ -24,6 +25,10 @@ PageSize = Annotated[int, typer.Option("--page-size", min=1, max=MAX_PAGE_SIZE, 
 
 @contextmanager
 def opened() -> Iterator[House]:
+    # Imported here: most commands speak to a server and need no house of their own.
+    from ammeter.settings import load_settings
+    from ammeter.wiring import open_house
+
     house = open_house(load_settings())
     try:
         yield house

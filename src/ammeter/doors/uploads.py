@@ -44,7 +44,7 @@ from ammeter.doors.http.call import Call, Caller, bearer_of
 from ammeter.doors.http.records import PageRecord, Paging, page_record
 from ammeter.doors.http.strict import Body, CurrentCall, StrictRoute
 from ammeter.engines.compiler.bundle import MAX_ARTIFACT_BYTES, part_sizes
-from ammeter.engines.compiler.compile import Description
+from ammeter.engines.compiler.description import Description
 from ammeter.engines.compiler.diff import ApiDiff
 from ammeter.engines.compiler.manifest import check, to_json
 from ammeter.engines.compiler.model import Finding

@@ -12,7 +12,8 @@ from typing import Any
 import pytest
 import yaml
 
-from ammeter.engines.compiler.compile import Description, compile_description
+from ammeter.engines.compiler.compile import compile_description
+from ammeter.engines.compiler.description import Description
 from ammeter.engines.compiler.findings import pointer
 from ammeter.engines.compiler.manifest import BaseUrl, Manifest
 from ammeter.engines.compiler.operations import METHODS

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from ammeter.engines.compiler.compile import Description, compile_description
+from ammeter.engines.compiler.compile import compile_description
+from ammeter.engines.compiler.description import Description
 from ammeter.engines.compiler.manifest import check
 
 

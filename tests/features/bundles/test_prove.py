@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from ammeter.engines.compiler.bundle import Bundle
-from ammeter.engines.compiler.compile import Description, compile_description
+from ammeter.engines.compiler.compile import compile_description
+from ammeter.engines.compiler.description import Description
 from ammeter.engines.compiler.manifest import Manifest
 from ammeter.engines.sandbox.lazy import LazySandbox
 from ammeter.engines.sandbox.port import Busy, Crashed, Host, Outcome, Sandbox, Script, Value

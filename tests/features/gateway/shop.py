@@ -8,7 +8,8 @@ from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeVar
 
 from ammeter.engines.compiler.bundle import Bundle
-from ammeter.engines.compiler.compile import Description, compile_description
+from ammeter.engines.compiler.compile import compile_description
+from ammeter.engines.compiler.description import Description
 from ammeter.engines.compiler.manifest import check
 from ammeter.engines.egress.client import Egress
 from ammeter.engines.egress.guard import Guard

@@ -13,7 +13,8 @@ from ammeter.base.clock import now
 from ammeter.base.ids import new_id
 from ammeter.engines.blobs.port import Blobs
 from ammeter.engines.compiler.bundle import Bundle, pack
-from ammeter.engines.compiler.compile import Description, compile_description
+from ammeter.engines.compiler.compile import compile_description
+from ammeter.engines.compiler.description import Description
 from ammeter.engines.compiler.manifest import check
 from ammeter.engines.db.database import Database
 from ammeter.engines.search.index import build_index

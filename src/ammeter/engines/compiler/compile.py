@@ -7,13 +7,12 @@ this one does not know.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
 from ammeter.engines.compiler.bundle import Bundle, Compilation
 from ammeter.engines.compiler.cards import make_cards
+from ammeter.engines.compiler.description import Description, Source
 from ammeter.engines.compiler.document import Reading, read_document, read_object
 from ammeter.engines.compiler.findings import Findings
 from ammeter.engines.compiler.hashing import canonical_hash
@@ -29,21 +28,6 @@ from ammeter.engines.compiler.supplied import without_supplied
 from ammeter.engines.compiler.swagger2 import to_openapi3
 from ammeter.engines.compiler.types_text import Names
 from ammeter.engines.compiler.typescript import declarations
-
-Source = bytes | str | Mapping[str, Any]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Description:
-    """What is compiled. The manifest comes as it was uploaded and as it was understood."""
-
-    openapi: Source
-    overlay: Source | None = None
-    manifest: Manifest
-    given_manifest: Mapping[str, Any] | None = None
-    environment: str = "production"
-    max_bytes: int | None = None
-    """Of a description given to the compiler directly; None: as uploads are limited."""
 
 
 def compile_description(description: Description) -> Compilation:

@@ -19,6 +19,7 @@ from sqlalchemy import (
     Connection,
     Engine,
     Index,
+    MetaData,
     Table,
     create_engine,
     event,
@@ -231,7 +232,15 @@ def _forget_read_only(connection: Any, _: ConnectionPoolEntry) -> None:
 
 def partial_index(name: str, *columns: str, unique: bool = False, where: str) -> Index:
     """An index over the rows that `where` holds for; both databases have them, each by its own word."""
-    return Index(name, *columns, unique=unique, sqlite_where=text(where), postgresql_where=text(where))
+    return Index(name, *columns, unique=unique, info={"where": where})
+
+
+def limit_partial_indexes(metadata: MetaData, connection: Connection, **_: object) -> None:
+    """Before tables are made: the word of their database, and not, by naming it, the other's code too."""
+    for table in metadata.tables.values():
+        for index in table.indexes:
+            if where := index.info.get("where"):
+                index.dialect_options[connection.dialect.name]["where"] = text(where)
 
 
 def merging_insert(tx: Connection, table: Table) -> sqlite.Insert | postgresql.Insert:

@@ -9,14 +9,12 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from ammeter.base.errors import CompileFailed, Detail
-from ammeter.engines.compiler.bundle import Bundle, Compilation, DamagedBundle, pack, unpack
-from ammeter.engines.compiler.compile import Description, compile_description
-from ammeter.engines.compiler.diff import ApiDiff, diff_apis
-from ammeter.engines.compiler.document import read_document, read_object
-from ammeter.engines.compiler.hashing import canonical_hash
+from ammeter.engines.compiler.bundle import Bundle, Compilation
+from ammeter.engines.compiler.description import Description
+from ammeter.engines.compiler.diff import ApiDiff
 from ammeter.engines.compiler.model import Finding
 from ammeter.engines.sandbox.port import Sandbox
 from ammeter.features.bundles.content import Content
@@ -90,50 +88,30 @@ class Bench:
         return await self._seat.run(_diff, old, new)
 
 
-# In the bench's process: what was read last, as plain values, and what was found on the way.
-_last_read: list[tuple[Description, tuple[Finding, ...]]] = []
+# What the bench's process is asked for. The compiler is imported there, not here.
 
 
 def _read(description: Description) -> Reading:
-    _last_read.clear()
-    read = read_document(description.openapi)
-    findings, overlay = read.findings, None
-    if description.overlay is not None:
-        overlay = read_object(description.overlay)
-        told = (replace(found, message=f"In the overlay: {found.message}") for found in overlay.findings)
-        findings = (*findings, *told)
-    if read.document is None or (overlay is not None and overlay.document is None):
-        return Reading(content=None, findings=findings)
-    plain = replace(description, openapi=read.document, overlay=overlay.document if overlay else None)
-    _last_read.append((plain, findings))
-    content = Content(
-        openapi_hash=canonical_hash(read.document),
-        overlay_hash=canonical_hash(overlay.document) if overlay is not None else None,
-    )
+    from ammeter.features.bundles import bench_work
+
+    content, findings = bench_work.read(description)
     return Reading(content=content, findings=findings)
 
 
 def _compile_read() -> Compilation:
-    description, findings = _last_read.pop()
-    compiled = compile_description(description)
-    # Read a second time, as plain values, a document gives some of its findings again.
-    return replace(compiled, findings=tuple(dict.fromkeys((*findings, *compiled.findings))))
+    from ammeter.features.bundles import bench_work
+
+    return bench_work.compile_read()
 
 
 def _finish(bundle: Bundle) -> tuple[Bundle, bytes]:
-    # Imported here: numpy is for the process that compiles.
-    from ammeter.engines.search.index import build_index
-    from ammeter.engines.search.producers import ids_from
+    from ammeter.features.bundles import bench_work
 
-    sources = ids_from(bundle.cards)
-    cards = tuple(replace(card, ids_from=source) for card, source in zip(bundle.cards, sources, strict=True))
-    bundle = replace(bundle, cards=cards, search=build_index(cards))
-    return bundle, pack(bundle)
+    return bench_work.finish(bundle)
 
 
 def _diff(old: bytes | None, new: bytes) -> Difference:
-    api = unpack(new).api
-    try:
-        return Difference(diff=diff_apis(unpack(old).api if old is not None else None, api))
-    except DamagedBundle as error:
-        return Difference(diff=diff_apis(None, api), unread=str(error))
+    from ammeter.features.bundles import bench_work
+
+    diff, unread = bench_work.diff(old, new)
+    return Difference(diff=diff, unread=unread)

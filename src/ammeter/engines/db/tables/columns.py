@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from sqlalchemy import Column, ForeignKey, MetaData, Text
+from sqlalchemy import Column, ForeignKey, MetaData, Text, event
+
+from ammeter.engines.db.dialects import limit_partial_indexes
 
 metadata = MetaData(
     naming_convention={
@@ -12,6 +14,7 @@ metadata = MetaData(
         "ix": "ix_%(table_name)s_%(column_0_N_name)s",
     }
 )
+event.listen(metadata, "before_create", limit_partial_indexes)
 
 
 def id_column() -> Column[str]:
