@@ -1,8 +1,4 @@
-"""Every setting, typed, from the environment (`AMMETER_…`); nothing else reads the environment.
-
-A wrong value, or a name that is nearly one of ours, stops the start with one clear line.
-`docs/settings.md` lists them all; a test holds the two together.
-"""
+"""The server's settings."""
 
 from __future__ import annotations
 
@@ -10,28 +6,14 @@ import ipaddress
 import os
 import re
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
-from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
+from typing import Annotated, Any, Literal
 
-from pydantic import (
-    AliasChoices,
-    Field,
-    SecretStr,
-    ValidationError,
-    field_validator,
-)
+from pydantic import Field, SecretStr, field_validator
 from pydantic_settings import BaseSettings, NoDecode, SettingsConfigDict
 
-from ammeter.base.errors import SettingsError
-from ammeter.base.logs import blank_secrets
-from ammeter.base.text import nearest
 from ammeter.engines.models.endpoints import Endpoint, read_endpoints
+from ammeter.settings.names import PREFIX, is_origin
 
-PREFIX = "AMMETER_"
-_NOT_SETTINGS = ("AMMETER_TEST_",)
-
-_ORIGIN = re.compile(r"(?i)https?://[^\s/?#@]+/?")
 _HOST_PATTERN = re.compile(r"\*|(\*\.)?[A-Za-z0-9_]([A-Za-z0-9_.-]*[A-Za-z0-9_])?|\[[0-9A-Fa-f:.]+\]")
 
 # For one who takes a list of networks for a switch.
@@ -117,6 +99,24 @@ class Settings(BaseSettings):
         5_000, gt=0, le=1_000_000, description="Requests a second that one API key may make in the long run."
     )
     body_timeout_s: float = Field(30, gt=0, le=600, description="Seconds a request body may take to arrive.")
+    session_idle_minutes: int = Field(
+        720, ge=1, le=43_200, description="Minutes without a page after which a person is signed out."
+    )
+    session_days: int = Field(
+        14, ge=1, le=365, description="Days after which a person signs in again, whatever they did since."
+    )
+    oidc_issuer: str = Field(
+        "",
+        description="Issuer of an OpenID Connect service where people may sign in, such as"
+        " `https://accounts.example.com`; empty: by password alone.",
+    )
+    oidc_client_id: str = Field("", description="Id of the client that this server is at that service.")
+    oidc_client_secret: SecretStr = Field(
+        SecretStr(""), description="Its secret; empty: a public client, which PKCE protects."
+    )
+    oidc_label: str = Field(
+        "Single sign-on", max_length=60, description="What the button to that service says."
+    )
     drain_s: float = Field(
         0,
         ge=0,
@@ -125,6 +125,13 @@ class Settings(BaseSettings):
     )
     stop_grace_s: float = Field(
         20, ge=0, le=600, description="Seconds that requests and jobs in flight may take to finish at a stop."
+    )
+    install_retention_days: int = Field(
+        30,
+        ge=0,
+        le=3650,
+        description="Days after which an installed package of a source goes that nobody has used meanwhile"
+        " and no active source names; 0: never.",
     )
     run_retention_days: int = Field(
         365,
@@ -250,9 +257,16 @@ class Settings(BaseSettings):
     @field_validator("base_url")
     @classmethod
     def _base_url(cls, value: str) -> str:
-        if value and not _is_origin(value):
+        if value and not is_origin(value):
             raise ValueError("must be http://host[:port] or https://host[:port] and nothing more")
         return value.rstrip("/")
+
+    @field_validator("oidc_issuer")
+    @classmethod
+    def _issuer(cls, value: str) -> str:
+        if value and not re.fullmatch(r"https?://[^\s?#@]+", value):
+            raise ValueError("must be https://host[/path], exactly as the service calls itself")
+        return value
 
     @field_validator("models")
     @classmethod
@@ -292,117 +306,3 @@ class Settings(BaseSettings):
     @property
     def blobs(self) -> str:
         return self.blob_url or (self.data_dir.absolute() / "blobs").as_uri()
-
-
-class ClientSettings(BaseSettings):
-    """For commands that speak to a running server over HTTP."""
-
-    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="forbid", env_ignore_empty=True)
-
-    url: str = Field("http://127.0.0.1:8321", description="Address of the server that commands speak to.")
-    api_key: SecretStr = Field(SecretStr(""), description="API key that commands sign and ask with.")
-
-    @field_validator("url")
-    @classmethod
-    def _url(cls, value: str) -> str:
-        if not _is_origin(value):
-            raise ValueError("must be http://host[:port] or https://host[:port] and nothing more")
-        return value.rstrip("/")
-
-
-class CiSettings(BaseSettings):
-    """Where a description comes from, as the CI service that runs the command tells it."""
-
-    model_config = SettingsConfigDict(frozen=True, extra="forbid", env_ignore_empty=True)
-
-    repository: str | None = Field(
-        default=None,
-        validation_alias=AliasChoices("GITHUB_REPOSITORY", "CI_PROJECT_PATH", "BITBUCKET_REPO_FULL_NAME"),
-    )
-    commit_sha: str | None = Field(
-        default=None, validation_alias=AliasChoices("GITHUB_SHA", "CI_COMMIT_SHA", "BITBUCKET_COMMIT")
-    )
-    branch: str | None = Field(
-        default=None,
-        validation_alias=AliasChoices(
-            "GITHUB_HEAD_REF", "GITHUB_REF_NAME", "CI_COMMIT_REF_NAME", "BITBUCKET_BRANCH"
-        ),
-    )
-    pull_request: str | None = Field(
-        default=None, validation_alias=AliasChoices("CI_MERGE_REQUEST_IID", "BITBUCKET_PR_ID", "GITHUB_REF")
-    )
-
-    @property
-    def pull_request_number(self) -> int | None:
-        # GitHub tells it only within the ref: refs/pull/7/merge.
-        found = re.fullmatch(r"(?:refs/pull/)?([0-9]{1,9})(?:/.*)?", self.pull_request or "")
-        return int(found[1]) if found else None
-
-
-S = TypeVar("S", Settings, ClientSettings)
-
-
-def load_settings(**overrides: Any) -> Settings:
-    """Settings from the environment, command-line values first; SettingsError in one line."""
-    return _load(Settings, overrides)
-
-
-def seconds_in_environment(name: str) -> float | None:
-    """The number in a variable that a manifest names as its script timeout; None where there is none."""
-    try:
-        seconds = float(os.environ.get(name, ""))
-    except ValueError:
-        return None
-    return seconds if 0 < seconds < float("inf") else None
-
-
-def load_client_settings(**overrides: Any) -> ClientSettings:
-    return _load(ClientSettings, overrides)
-
-
-def find_proxy(url: str) -> str | None:
-    """The proxy that the environment names for an address, as other programs read it; never for this
-    machine itself."""
-    parts = urlsplit(url)
-    host = parts.hostname or ""
-    if host in ("localhost", "::1") or host.startswith("127."):
-        return None
-    proxies = getproxies()
-    if proxy_bypass(parts.netloc):
-        return None
-    return proxies.get(parts.scheme) or proxies.get("all")
-
-
-def _load(kind: type[S], overrides: dict[str, Any]) -> S:
-    _refuse_near_misses()
-    try:
-        return kind(**{name: value for name, value in overrides.items() if value is not None})
-    except ValidationError as error:
-        first = error.errors(include_url=False)[0]
-        name = PREFIX + str(first["loc"][0]).upper()
-        given = blank_secrets(repr(first["input"]))
-        shown = "" if _is_secret(kind, str(first["loc"][0])) else f" (it is {given})"
-        reason = first["msg"].removeprefix("Value error, ")
-        raise SettingsError(f"{name}: {reason}{shown}. See docs/settings.md.") from None
-
-
-def _is_origin(url: str) -> bool:
-    try:
-        parts = urlsplit(url)
-        # A wrong port shows only when it is asked for.
-        return bool(_ORIGIN.fullmatch(url) and parts.hostname and parts.port != 0)
-    except ValueError:
-        return False
-
-
-def _is_secret(kind: type[BaseSettings], field: str) -> bool:
-    return kind.model_fields[field].annotation is SecretStr
-
-
-def _refuse_near_misses() -> None:
-    known = {PREFIX + name.upper() for kind in (Settings, ClientSettings) for name in kind.model_fields}
-    for name in os.environ:
-        if name.startswith(PREFIX) and name not in known and not name.startswith(_NOT_SETTINGS):
-            meant = nearest(name, known)
-            if meant:
-                raise SettingsError(f"{name} is not a setting. Did you mean {meant}?")
