@@ -5,13 +5,13 @@ what happened is written down for telemetry after the answer is made.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from ammeter.base.text import did_you_mean
-from ammeter.doors.hosted_mcp.answers import SERVER_INFO, encoded
-from ammeter.doors.hosted_mcp.protocol import (
+from ammeter.doors.hosted_mcp.seen import Seen, client_of
+from ammeter.doors.mcp_protocol.answers import SERVER_INFO, encoded
+from ammeter.doors.mcp_protocol.messages import (
     HANDSHAKE,
     INVALID_PARAMS,
     META,
@@ -20,11 +20,10 @@ from ammeter.doors.hosted_mcp.protocol import (
     Message,
     Refusal,
 )
-from ammeter.doors.hosted_mcp.seen import Seen, client_of
+from ammeter.doors.mcp_protocol.visit import Visit
 from ammeter.features.gateway.credentials import OrgCredentials
 from ammeter.features.gateway.execute import Executed, Workshop, execute_script
 from ammeter.features.gateway.host import ApiHost
-from ammeter.features.gateway.lanes import Lanes
 from ammeter.features.gateway.live import LiveBundle, Target
 from ammeter.features.gateway.search import search_sdk
 from ammeter.features.gateway.tools import EXECUTE, SEARCH, TOOLS
@@ -40,32 +39,27 @@ _REMINDER = (
 
 
 @dataclass(slots=True, kw_only=True)
-class Visit:
-    """One request at the endpoint, by someone who may make it."""
+class HostedVisit(Visit):
+    """A visit at a source's endpoint."""
 
     target: Target
     principal: Principal
-    headers: Mapping[str, str]
-    request_id: str
     read_only: bool
-    bytes_in: int
-    session_handle: str | None = None
-    answer_headers: dict[str, str] = field(default_factory=dict)
     host: ApiHost | None = None
     beats: int = 0
 
-    @property
-    def calls_so_far(self) -> int:
-        return len(self.host.calls) if self.host is not None else 0
+    def progress(self) -> dict[str, Any]:
+        self.beats += 1
+        calls = len(self.host.calls) if self.host is not None else 0
+        return {"progress": self.beats, "message": f"{calls} API calls so far"}
 
 
 class Endpoint:
     def __init__(self, house: House) -> None:
         self._house = house
         self._seen = Seen(house.recorder, house.sessions)
-        self._lanes = Lanes()
 
-    async def result(self, visit: Visit, message: Message) -> dict[str, Any]:
+    async def result(self, visit: HostedVisit, message: Message) -> dict[str, Any]:
         method = message.method
         if method == "tools/call":
             return await self._call_tool(visit, message)
@@ -84,7 +78,7 @@ class Endpoint:
         status = 404 if message.is_modern else 200
         raise Refusal(METHOD_NOT_FOUND, f"There is no method {method[:80]!r} here.", status=status)
 
-    async def _initialize(self, visit: Visit, message: Message) -> dict[str, Any]:
+    async def _initialize(self, visit: HostedVisit, message: Message) -> dict[str, Any]:
         asked = message.params.get("protocolVersion")
         if not isinstance(asked, str):
             raise Refusal(INVALID_PARAMS, "initialize names the protocolVersion it asks for.")
@@ -101,7 +95,7 @@ class Endpoint:
             "instructions": live.instructions,
         }
 
-    async def _discover(self, visit: Visit, message: Message) -> dict[str, Any]:
+    async def _discover(self, visit: HostedVisit, message: Message) -> dict[str, Any]:
         started = time.perf_counter()
         live = await self._house.live.get(visit.target)
         session = await self._seen.greet(visit, message, client_of(message.meta.get(META + "clientInfo")))
@@ -113,7 +107,7 @@ class Endpoint:
             "instructions": live.instructions,
         }
 
-    async def _call_tool(self, visit: Visit, message: Message) -> dict[str, Any]:
+    async def _call_tool(self, visit: HostedVisit, message: Message) -> dict[str, Any]:
         name, arguments = message.params.get("name"), message.params.get("arguments", {})
         if not isinstance(name, str) or not isinstance(arguments, dict):
             raise Refusal(
@@ -126,7 +120,9 @@ class Endpoint:
         hint = did_you_mean(name, (SEARCH, EXECUTE))
         raise Refusal(INVALID_PARAMS, f"Unknown tool: {name[:80]!r}.{hint}", status=_bad(message))
 
-    async def _search(self, visit: Visit, message: Message, arguments: dict[str, Any]) -> dict[str, Any]:
+    async def _search(
+        self, visit: HostedVisit, message: Message, arguments: dict[str, Any]
+    ) -> dict[str, Any]:
         query, limit = arguments.get("query"), arguments.get("limit")
         if wrong := _wrong_arguments(arguments, {"query": str, "limit": int}, required="query"):
             return _tool_error(wrong)
@@ -140,7 +136,9 @@ class Endpoint:
         self._seen.searched(visit, session, message.version, started, query, found)
         return result
 
-    async def _execute(self, visit: Visit, message: Message, arguments: dict[str, Any]) -> dict[str, Any]:
+    async def _execute(
+        self, visit: HostedVisit, message: Message, arguments: dict[str, Any]
+    ) -> dict[str, Any]:
         if wrong := _wrong_arguments(arguments, {"code": str}, required="code"):
             return _tool_error(wrong)
         code: str = arguments["code"]
@@ -172,7 +170,7 @@ class Endpoint:
             "isError": executed.is_error,
         }
 
-    async def _run(self, visit: Visit, live: LiveBundle, code: str) -> Executed:
+    async def _run(self, visit: HostedVisit, live: LiveBundle, code: str) -> Executed:
         house = self._house
 
         def note(host: ApiHost) -> None:
@@ -182,7 +180,7 @@ class Endpoint:
             house.db, house.secrets, visit.target.org_id, house.settings.secret_environment
         )
         return await execute_script(
-            Workshop(sandbox=await house.sandbox.open(), egress=house.egress, lanes=self._lanes),
+            Workshop(sandbox=await house.sandbox.open(), egress=house.egress, lanes=house.lanes),
             live,
             code,
             credentials=credentials,
@@ -196,7 +194,7 @@ class Endpoint:
             executed.data.setdefault("diagnostics", []).append(_REMINDER)
 
 
-def _role_needed(visit: Visit) -> Executed:
+def _role_needed(visit: HostedVisit) -> Executed:
     role = visit.principal.role.name
     message = f"To run scripts takes the role editor or above; this key's is {role}. search_sdk is allowed."
     error = {"name": "insufficient_role", "message": message, "hint": "Tell the user; do not try again."}

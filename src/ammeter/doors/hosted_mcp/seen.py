@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 from ammeter.base.clock import now
 from ammeter.base.ids import new_id
-from ammeter.doors.hosted_mcp.answers import SESSION_META
-from ammeter.doors.hosted_mcp.protocol import META, Message
+from ammeter.doors.mcp_protocol.answers import SESSION_META
+from ammeter.doors.mcp_protocol.messages import META, Message
 from ammeter.features.gateway.execute import Executed
 from ammeter.features.gateway.host import UpstreamCall
 from ammeter.features.gateway.live import LiveBundle
@@ -25,7 +25,7 @@ from ammeter.features.telemetry.recorder import Recorder
 from ammeter.features.telemetry.sessions import Identity, SessionKeeper
 
 if TYPE_CHECKING:
-    from ammeter.doors.hosted_mcp.endpoint import Visit
+    from ammeter.doors.hosted_mcp.endpoint import HostedVisit
 
 _REMEMBERED = 10_000
 _MAX_TAG = 500
@@ -39,7 +39,7 @@ class Seen:
 
     async def greet(
         self,
-        visit: Visit,
+        visit: HostedVisit,
         message: Message,
         client: tuple[str, str] | None = None,
         *,
@@ -70,11 +70,11 @@ class Seen:
             self._reminded.popitem(last=False)
         return True
 
-    def greeted(self, visit: Visit, session: Identity, version: str, started: float) -> None:
+    def greeted(self, visit: HostedVisit, session: Identity, version: str, started: float) -> None:
         self._recorder.record(self._event(visit, session, version, started, kind="initialize", outcome="ok"))
 
     def searched(
-        self, visit: Visit, session: Identity, version: str, started: float, query: str, found: Found
+        self, visit: HostedVisit, session: Identity, version: str, started: float, query: str, found: Found
     ) -> None:
         event = self._event(
             visit,
@@ -92,7 +92,7 @@ class Seen:
 
     def executed(
         self,
-        visit: Visit,
+        visit: HostedVisit,
         session: Identity,
         version: str,
         started: float,
@@ -130,7 +130,9 @@ class Seen:
         )
         self._recorder.record(event, executed.injected)
 
-    def _event(self, visit: Visit, session: Identity, version: str, started: float, **facts: Any) -> Event:
+    def _event(
+        self, visit: HostedVisit, session: Identity, version: str, started: float, **facts: Any
+    ) -> Event:
         target = visit.target
         return Event(
             id=new_id(),

@@ -12,11 +12,12 @@ from ammeter.doors.http.records import Instant
 from ammeter.doors.http.strict import Record
 from ammeter.engines.compiler.diff import ApiDiff, Entry
 from ammeter.engines.compiler.model import Finding, Level
-from ammeter.features.bundles.model import Status, StoredBundle, Use
+from ammeter.features.bundles.model import RecentScript, Status, StoredBundle, Use
 from ammeter.features.sources.model import Source
 
 MAX_LIST_CHARACTERS = 450_000
 MAX_CHANGES = 50
+_MESSAGES = 5
 # What JSON puts around the values of an entry or a change.
 _FRAME = 80
 
@@ -94,8 +95,25 @@ class PromotedRecord(Record):
     rollback: RollbackRecord
 
 
+class BrokenOperationRecord(Record):
+    operation_id: str
+    sdk_name: str
+    messages: Sequence[str]
+
+
+class BrokenScriptRecord(Record):
+    event_id: str
+    session_id: str
+    last_run_at: Instant
+    runs: int
+    intent: str | None
+    operations: Sequence[BrokenOperationRecord]
+    code: str | None
+
+
 class ReadRecord(PromotedRecord):
     api_diff: DiffRecord
+    broken_scripts: Sequence[BrokenScriptRecord]
     findings: Sequence[FindingRecord]
 
 
@@ -142,6 +160,31 @@ def diff_record(diff: ApiDiff, uses: Mapping[str, Use]) -> DiffRecord:
             breaking=len(diff.breaking) - len(breaking),
         ),
     )
+
+
+def script_records(scripts: Sequence[RecentScript], diff: ApiDiff) -> list[BrokenScriptRecord]:
+    """Stored scripts that would break, each with the operations that break it, and how."""
+    entries = {entry.operation_id: entry for entry in diff.breaking}
+    return [
+        BrokenScriptRecord(
+            event_id=script.event_id,
+            session_id=script.session_id,
+            last_run_at=script.last_run_at,
+            runs=script.runs,
+            intent=script.intent,
+            operations=[
+                BrokenOperationRecord(
+                    operation_id=name,
+                    sdk_name=entries[name].sdk_name,
+                    messages=[c.message for c in entries[name].changes if c.level == "error"][:_MESSAGES],
+                )
+                for name in script.operation_ids
+                if name in entries
+            ],
+            code=script.code,
+        )
+        for script in scripts
+    ]
 
 
 def findings_records(findings: Sequence[Finding]) -> list[FindingRecord]:

@@ -68,12 +68,12 @@ class Call:
 
     async def read_few(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         """For work that reads a few rows by key; see `Database.read_few`."""
-        return await self._house.db.read_few(lambda tx: work(tx, self._known, *args, **kwargs))
+        return await self._house.db.read_few(lambda tx: work(tx, self.caller, *args, **kwargs))
 
     async def read(self, work: Work[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
         def step() -> T:
             with self._house.db.read() as tx:
-                return work(tx, self._known, *args, **kwargs)
+                return work(tx, self.caller, *args, **kwargs)
 
         return await self._house.db.run(step)
 
@@ -82,12 +82,13 @@ class Call:
 
         def step() -> T:
             with self._house.db.write() as tx:
-                return work(tx, self._known, *args, **kwargs)
+                return work(tx, self.caller, *args, **kwargs)
 
         return await self._house.db.run(step)
 
     @property
-    def _known(self) -> Caller:
+    def caller(self) -> Caller:
+        """Who asks; known once the request is authenticated."""
         assert self._caller is not None, "a StrictRoute authenticates before its handler runs"
         return self._caller
 
@@ -108,7 +109,7 @@ class Call:
 
     async def spend(self, policy: Policy, told: str) -> None:
         """A token of a bucket that the whole organization shares; `told` says what there was too much of."""
-        subject = self._known.principal.org.id
+        subject = self.caller.principal.org.id
         self._tell(await self._house.db.run(self._house.buckets.take, policy, subject), told)
 
     def _tell(self, taken: Taken, told: str) -> None:

@@ -97,7 +97,7 @@ def _detail(error: Any, body_model: Any) -> Detail:
     if error["type"] == "missing":
         message = "this is required"
     if error["type"] == "extra_forbidden":
-        known = _names_at(body_model, loc[1:-1])
+        known = names_at(body_model, loc[1:-1])
         message = f"unknown field.{did_you_mean(str(loc[-1]), known)}"
     if place == "body":
         return Detail(path=json_path(loc[1:]), message=message)
@@ -108,7 +108,7 @@ def json_path(parts: Sequence[str | int]) -> str:
     return "$" + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts)
 
 
-def _names_at(kind: Any, loc: Sequence[str | int]) -> list[str]:
+def names_at(kind: Any, loc: Sequence[str | int]) -> list[str]:
     """The field names that a body's model knows at a place within it."""
     models = _models_in(kind)
     for part in loc:

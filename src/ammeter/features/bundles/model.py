@@ -4,7 +4,7 @@ the operations of a source are used, for those who would break them."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal, Protocol
 
@@ -62,6 +62,38 @@ class RecentUse(Protocol):
     def __call__(
         self, tx: Tx, *, source_id: str, environment: str, operation_ids: Sequence[str]
     ) -> Mapping[str, Use]: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecentScript:
+    """A stored script of the last 30 days that called some operations; equal ones are one."""
+
+    event_id: str
+    session_id: str
+    last_run_at: datetime
+    intent: str | None
+    code: str | None
+    operation_ids: tuple[str, ...]
+    """Of those that were asked about."""
+    runs: int
+
+    def counted(self, runs: int) -> RecentScript:
+        return replace(self, runs=runs)
+
+
+class RecentScripts(Protocol):
+    """Who has telemetry names the scripts that called some operations of a source."""
+
+    def __call__(
+        self, tx: Tx, *, org_id: str, source_id: str, environment: str, operation_ids: Sequence[str]
+    ) -> Sequence[RecentScript]: ...
+
+
+def unknown_scripts(
+    tx: Tx, *, org_id: str, source_id: str, environment: str, operation_ids: Sequence[str]
+) -> Sequence[RecentScript]:
+    """Where nothing is recorded yet."""
+    return ()
 
 
 def unknown_use(

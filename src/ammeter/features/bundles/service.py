@@ -21,7 +21,7 @@ from ammeter.features.bundles import store
 from ammeter.features.bundles.build import Built
 from ammeter.features.bundles.model import Provenance, StoredBundle
 from ammeter.features.orgs import audit
-from ammeter.features.orgs.model import Actor, Organization, Principal, Role
+from ammeter.features.orgs.model import Actor, Entitled, Organization, Role
 from ammeter.features.sources import service as sources
 from ammeter.features.sources.model import Source
 
@@ -59,7 +59,7 @@ class Standing:
 
 
 def admit(
-    tx: Tx, principal: Principal, actor: Actor, *, source_slug: str, environment: str, promote: bool
+    tx: Tx, principal: Entitled, actor: Actor, *, source_slug: str, environment: str, promote: bool
 ) -> Source:
     """The source an upload is for, if this caller may upload to it."""
     actor.need(Role.editor, to="upload a bundle")
@@ -72,7 +72,7 @@ def admit(
     return source
 
 
-def find_source(tx: Tx, principal: Principal, source_slug: str) -> Source:
+def find_source(tx: Tx, principal: Entitled, source_slug: str) -> Source:
     source = sources.get_source(tx, principal.org.id, source_slug)
     if not principal.may_touch(source.id):
         raise NotFound("source")
@@ -135,7 +135,7 @@ def promote(tx: Tx, actor: Actor, bundle: StoredBundle) -> Promoted:
     return promoted
 
 
-def promote_stored(tx: Tx, principal: Principal, actor: Actor, bundle_id: str) -> tuple[Promoted, Source]:
+def promote_stored(tx: Tx, principal: Entitled, actor: Actor, bundle_id: str) -> tuple[Promoted, Source]:
     """Serve a bundle that is there."""
     bundle = get_visible(tx, principal, bundle_id)
     source = find_source(tx, principal, bundle.source_id)
@@ -152,7 +152,7 @@ def get_bundle(tx: Tx, org_id: str, bundle_id: str) -> StoredBundle:
     return bundle
 
 
-def get_visible(tx: Tx, principal: Principal, bundle_id: str) -> StoredBundle:
+def get_visible(tx: Tx, principal: Entitled, bundle_id: str) -> StoredBundle:
     """A bundle that this caller may see."""
     bundle = get_bundle(tx, principal.org.id, bundle_id)
     if not principal.may_touch(bundle.source_id):
@@ -160,7 +160,7 @@ def get_visible(tx: Tx, principal: Principal, bundle_id: str) -> StoredBundle:
     return bundle
 
 
-def get_standing(tx: Tx, principal: Principal, bundle_id: str) -> Standing:
+def get_standing(tx: Tx, principal: Entitled, bundle_id: str) -> Standing:
     bundle = get_visible(tx, principal, bundle_id)
     served = store.find_active(tx, bundle.source_id, bundle.environment)
     return Standing(
@@ -173,7 +173,7 @@ def get_standing(tx: Tx, principal: Principal, bundle_id: str) -> Standing:
 
 
 def list_bundles(
-    tx: Tx, principal: Principal, source_slug: str, environment: str | None, page: PageRequest
+    tx: Tx, principal: Entitled, source_slug: str, environment: str | None, page: PageRequest
 ) -> tuple[Source, Page[StoredBundle]]:
     source = find_source(tx, principal, source_slug)
     return source, store.list_bundles(tx, source.id, environment, page)

@@ -9,8 +9,8 @@ from starlette.responses import Response
 
 from ammeter import __version__
 from ammeter.base.errors import AmmeterError, RateLimited, Unavailable
-from ammeter.doors.hosted_mcp.protocol import INTERNAL, META, Message, Refusal
 from ammeter.doors.http.errors import STATUS_OF
+from ammeter.doors.mcp_protocol.messages import INTERNAL, META, Message, Refusal
 
 SESSION_META = "ammeter/session"
 SERVER_INFO = {"name": "ammeter", "title": "Ammeter", "version": __version__}
@@ -22,7 +22,7 @@ def result_of(message: Message, result: dict[str, Any], session: str | None) -> 
         meta: dict[str, Any] = {META + "serverInfo": SERVER_INFO}
         if session is not None:
             meta[SESSION_META] = session
-        result = {**result, "resultType": "complete", "_meta": meta}
+        result = {**result, "resultType": "complete", "_meta": {**result.get("_meta", {}), **meta}}
         if message.method in _CACHED:
             # A promotion holds at once, and who asks again is told so.
             result |= {"ttlMs": 0, "cacheScope": "private"}

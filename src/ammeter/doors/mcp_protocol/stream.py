@@ -1,8 +1,8 @@
 """From work under way to a response: plain JSON where it ends soon, a stream of events where it does not.
 
-A stream tells how far a script is, if the client asked for that, and keeps proxies from giving up. A client
+A stream tells how far the work is, if the client asked for that, and keeps proxies from giving up. A client
 of the newest revision that goes away has cancelled; an older one may come back for its session, so its
-script goes on to the end.
+work goes on to the end.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from typing import Any
 from starlette.responses import Response, StreamingResponse
 from starlette.types import Receive
 
-from ammeter.doors.hosted_mcp.answers import event_of, json_response
-from ammeter.doors.hosted_mcp.endpoint import Visit
-from ammeter.doors.hosted_mcp.protocol import INTERNAL, Message, Refusal
+from ammeter.doors.mcp_protocol.answers import event_of, json_response
+from ammeter.doors.mcp_protocol.messages import INTERNAL, Message, Refusal
+from ammeter.doors.mcp_protocol.visit import Visit
 
-log = logging.getLogger("ammeter.hosted_mcp")
+log = logging.getLogger("ammeter.mcp")
 
 _SOON_S = 5.0
 _BEAT_S = 5.0
@@ -70,10 +70,10 @@ async def _events(
         while not work.done():
             await asyncio.wait({work}, timeout=1.0 if token is not None else _BEAT_S)
             if not work.done():
-                yield b": still running\n\n" if token is None else event_of(_progress(token, visit))
+                yield _progress(token, visit)
         yield event_of(_end(work, message))
     finally:
-        # An older client that went away may come back for its session; its script is not cut off.
+        # An older client that went away may come back for its session; its work is not cut off.
         if not work.done() and message.is_modern:
             work.cancel()
 
@@ -84,12 +84,13 @@ def _end(work: Work, message: Message) -> dict[str, Any]:
     except Refusal as refusal:
         return refusal.body()
     except Exception:
-        log.exception("hosted endpoint failed in a stream")
+        log.exception("an MCP endpoint failed in a stream")
         return Refusal(INTERNAL, "Something went wrong on our side.", of=message.id).body()
 
 
-def _progress(token: str | int, visit: Visit) -> dict[str, Any]:
-    calls = visit.calls_so_far
-    visit.beats += 1
-    params = {"progressToken": token, "progress": visit.beats, "message": f"{calls} API calls so far"}
-    return {"jsonrpc": "2.0", "method": "notifications/progress", "params": params}
+def _progress(token: str | int | None, visit: Visit) -> bytes:
+    told = visit.progress() if token is not None else None
+    if told is None:
+        return b": still running\n\n"
+    params = {"progressToken": token, **told}
+    return event_of({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})

@@ -1,0 +1,7 @@
+"""The laboratory of the runs' own tests, and suites in it."""
+
+from __future__ import annotations
+
+from tests.features.evals.conftest import lab, lab_client, lab_house, notes
+
+__all__ = ["lab", "lab_client", "lab_house", "notes"]
