@@ -1,7 +1,8 @@
 """Values that a text gives to a secret's name: `password=…`, `"api_key": "…"`, `Authorization: …`.
 
 What stands in quotes behind such a name goes, as it would in a field of JSON. Without quotes it may as
-well be program text (`token: string`, `password = form.password`): then it has to look like a value.
+well be program text (`token: string`, `password = form.password`): then it has to look like a value. In
+prose (`my password is …`) it has to look like nothing but a value.
 """
 
 from __future__ import annotations
@@ -23,11 +24,15 @@ _MAX_NAME = 64
 
 _REST_OF_NAME = re.compile(r"[A-Za-z0-9_-]{0,64}")
 _GIVES = re.compile(r"""(?:\\{0,7}["'`])?\]?[ \t]{0,8}(?:=>|:=|=|:|%3[dD])(?![=:])[ \t]{0,8}""")
+_SAYS = re.compile(r"\s{1,4}(?:is|was)[ \t]{1,4}(?:now[ \t]{1,4})?", re.IGNORECASE)
 _OPENING = re.compile(r"""(\\{0,7})(["'`])""")
 _BARE = re.compile(r"""[^\s"'`,;&<>(){}\[\]\\]{1,4096}""")
 _LINE = re.compile(r"""[^\r\n"'`\\]{1,4096}""")
 _ENDS = {quote: re.compile(rf"(?:[^{quote}\\\r\n]|\\.)*", re.DOTALL) for quote in "\"'`"}
 _EXPRESSION = re.compile(r"[A-Za-z_$][\w$]*(?:\?|\.|$)")
+_ENDS_OF_SENTENCES = ".,;:!?)"
+# `Argon2id-hashed`, `Base64`: a name with a number in it, not drawn by anybody.
+_NUMBERED_NAME = re.compile(r"[A-Za-z]+[0-9]{1,3}[a-z]*(?:-[A-Za-z]+)*")
 _TYPES = "string number boolean null undefined any unknown true false none str int bool object void never"
 _WORDS_OF_TYPES = frozenset(_TYPES.split())
 # What stands for a value: a reference, a variable of a shell or template, stars, one of our own marks.
@@ -52,17 +57,41 @@ def assignment_spans(text: str, lower: bytes) -> Iterator[Span]:
 def _given(text: str, at: int, name_end: int) -> tuple[int, int] | None:
     """Where the value stands that the text gives to the name around `at`, if the name is a secret's."""
     gives = _GIVES.match(text, name_end)
-    if gives is None:
+    says = None if gives else _SAYS.match(text, name_end)
+    if gives is None and says is None:
         return None
-    start = at
-    while start > 0 and at - start < _MAX_NAME and text[start - 1] in _NAME_SIGNS:
-        start -= 1
+    start = _start_of_name(text, at)
+    if says and text[start - 1 : start] == " ":
+        # `the API key is …`: in prose a name may be two words.
+        start = _start_of_name(text, start - 1)
     named = meaning(text[start:name_end])
-    return _value(text, start, gives, named) if named else None
+    if named is None:
+        return None
+    return _value(text, start, gives, named) if gives else _said(text, says, named) if says else None
+
+
+def _said(text: str, says: re.Match[str], named: Named) -> tuple[int, int] | None:
+    """In a sentence, where most words behind such a name say something about it."""
+    bare = _BARE.match(text, says.end())
+    value = bare[0].rstrip(_ENDS_OF_SENTENCES) if bare else ""
+    if named == "header" or is_placeholder(value) or _NUMBERED_NAME.fullmatch(value):
+        return None
+    is_value = len(value) >= 16 and is_random(value)
+    if named == "password" and len(value) >= 8:
+        kinds = (str.islower, str.isupper, str.isdigit)
+        is_value |= all(any(kind(sign) for sign in value) for kind in kinds)
+    return (says.end(), says.end() + len(value)) if is_value else None
 
 
 def is_placeholder(value: str) -> bool:
     return not value or _PLACEHOLDER.fullmatch(value) is not None
+
+
+def _start_of_name(text: str, at: int) -> int:
+    start = at
+    while start > 0 and at - start < _MAX_NAME and text[start - 1] in _NAME_SIGNS:
+        start -= 1
+    return start
 
 
 def _end_of_name(text: str, at: int) -> int:

@@ -1,8 +1,8 @@
 """Values that are known to be secret, wherever they stand: as they are, escaped for a URL, JSON or HTML, in
-base64 at each of its three alignments, in hexadecimal.
+base64 at each of its three alignments, in hexadecimal, from the last letter to the first.
 
 A value under four characters is nobody's secret and would blank half of every text: it is left. One under
-six is taken only where it stands as a word of its own, and not in base64 or hexadecimal. No patterns are
+six is taken only where it stands as a word of its own, and in no other spelling. No patterns are
 compiled from values: the library would keep them.
 """
 
@@ -33,6 +33,7 @@ class KnownValues:
     def __init__(self, values: Iterable[str]) -> None:
         chosen = sorted({value.strip() for value in values})
         self._written = [_Written(value) for value in chosen if len(value) >= _MIN_LENGTH]
+        self._written += [_Written(value[::-1]) for value in chosen if len(value) >= _MIN_ANYWHERE]
         encoded = [value.encode("utf-8", "surrogatepass") for value in chosen if len(value) >= _MIN_ANYWHERE]
         self._base64 = [core for raw in encoded for core in _in_base64(raw)]
         self._hex = [raw.hex().encode() for raw in encoded]

@@ -5,22 +5,31 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Table, and_, case, distinct, func, select
+from sqlalchemy import ColumnElement, Table, and_, case, func, select
 
 from ammeter.base.clock import now
 from ammeter.base.errors import NotFound
 from ammeter.engines.db.database import Tx
 from ammeter.engines.db.tables import (
     insight_clusters,
-    insight_intents,
     insight_misses,
     insight_names,
     insight_shown,
-    insight_topics,
+)
+from ammeter.features.insights.day_store import (
+    CLUSTERS,
+    Span,
+    clusters_beside,
+    first_of,
+    last_of,
+    latest_rows,
+    latest_sessions,
+    read_figures,
 )
 from ammeter.features.insights.topic_model import (
     Cluster,
@@ -30,15 +39,9 @@ from ammeter.features.insights.topic_model import (
     Suggestion,
     UnusedResult,
 )
+from ammeter.features.insights.topic_store import with_merged
 
-_c, _m, _n, _s, _i, _t = (
-    insight_clusters.c,
-    insight_misses.c,
-    insight_names.c,
-    insight_shown.c,
-    insight_intents.c,
-    insight_topics.c,
-)
+_c, _m, _n, _s = insight_clusters.c, insight_misses.c, insight_names.c, insight_shown.c
 _EXAMPLES = 8
 _LOOKED_AT = 60
 
@@ -54,14 +57,10 @@ def list_clusters(
     cluster_ids: Sequence[str] | None = None,
 ) -> list[Cluster]:
     """With a failed search in the range, those with most searches first."""
-    within = _within(insight_misses, org_id, since, until or now(), source_ids)
-    searches, sessions = func.count(), func.count(distinct(_m.session_id))
-    chosen = select(_m.cluster_id, searches, sessions).where(within).group_by(_m.cluster_id)
-    if cluster_ids is not None:
-        chosen = chosen.where(_m.cluster_id.in_(cluster_ids))
-    counted = tx.execute(chosen.order_by(searches.desc(), sessions.desc(), _m.cluster_id).limit(limit)).all()
-    rows = _rows(tx, org_id, [one for one, _, _ in counted])
-    return [_cluster(tx, rows[one], count, seen, within) for one, count, seen in counted if one in rows]
+    span = Span(org_id=org_id, since=since, until=until or now(), source_ids=source_ids)
+    figures = read_figures(tx, CLUSTERS, span, cluster_ids)
+    ordered = sorted(figures, key=lambda one: (-figures[one]["searches"], -figures[one]["sessions"], one))
+    return _clusters(tx, ordered[:limit], figures, span)
 
 
 def get_cluster(
@@ -74,13 +73,11 @@ def get_cluster(
     source_ids: Sequence[str] | None = None,
 ) -> Cluster:
     """Also one without a failed search in the range; NotFound where there is none for this caller."""
-    row = _rows(tx, org_id, [cluster_id]).get(cluster_id)
-    if row is None or (source_ids is not None and row["source_id"] not in source_ids):
+    span = Span(org_id=org_id, since=since, until=until or now(), source_ids=source_ids)
+    found = _clusters(tx, [cluster_id], read_figures(tx, CLUSTERS, span, [cluster_id]), span)
+    if not found or (source_ids is not None and found[0].source_id not in source_ids):
         raise NotFound("failed-search cluster")
-    within = _within(insight_misses, org_id, since, until or now(), source_ids)
-    chosen = select(func.count(), func.count(distinct(_m.session_id)))
-    count, seen = tx.execute(chosen.where(within, _m.cluster_id == cluster_id)).one()
-    return _cluster(tx, row, count, seen, within)
+    return found[0]
 
 
 def list_cluster_sessions(
@@ -94,16 +91,8 @@ def list_cluster_sessions(
     limit: int = 20,
 ) -> list[str]:
     """Ids of sessions in which such a search failed, the latest first."""
-    chosen = (
-        select(_m.session_id)
-        .where(
-            _within(insight_misses, org_id, since, until or now(), source_ids), _m.cluster_id == cluster_id
-        )
-        .group_by(_m.session_id)
-        .order_by(func.max(_m.at).desc(), _m.session_id.desc())
-        .limit(limit)
-    )
-    return list(tx.scalars(chosen))
+    span = Span(org_id=org_id, since=since, until=until or now(), source_ids=source_ids)
+    return latest_sessions(tx, CLUSTERS, [cluster_id], span, limit=limit)
 
 
 def list_miss_sessions(
@@ -138,20 +127,8 @@ def clusters_of_topic(
     limit: int = 10,
 ) -> list[Cluster]:
     """Of searches that failed in sessions of the topic."""
-    merged = select(_t.id).where(_t.org_id == org_id, _t.merged_into == topic_id)
-    ids = (topic_id, *tx.scalars(merged))
-    sessions = select(_i.session_id).where(_i.org_id == org_id, _i.topic_id.in_(ids), _i.last_at >= since)
-    chosen = (
-        select(_m.cluster_id)
-        .where(
-            _within(insight_misses, org_id, since, until or now(), source_ids),
-            _m.session_id.in_(sessions),
-        )
-        .group_by(_m.cluster_id)
-        .order_by(func.count().desc(), _m.cluster_id)
-        .limit(limit)
-    )
-    found = list(tx.scalars(chosen))
+    span = Span(org_id=org_id, since=since, until=until or now(), source_ids=source_ids)
+    found = clusters_beside(tx, with_merged(tx, org_id, topic_id), span, limit=limit)
     if not found:
         return []
     return list_clusters(
@@ -217,30 +194,32 @@ def _within(
     return and_(*limits)
 
 
-def _rows(tx: Tx, org_id: str, ids: Sequence[str]) -> dict[str, Mapping[str, Any]]:
+def _clusters(tx: Tx, ids: Sequence[str], figures: Mapping[str, Counter[str]], span: Span) -> list[Cluster]:
+    """Those of the organization that are there, in this order."""
     columns = [column for column in _c if column.name != "centre"]
-    chosen = select(*columns).where(_c.org_id == org_id, _c.id.in_(ids))
-    return {row["id"]: dict(row) for row in tx.execute(chosen).mappings()}
+    seen = (
+        first_of(_c.id, _m.cluster_id, _m.at, span).label("first"),
+        last_of(_c.id, _m.cluster_id, _m.at, span).label("last"),
+    )
+    chosen = select(*columns, *seen).where(_c.org_id == span.org_id, _c.id.in_(ids))
+    rows = {row["id"]: dict(row) for row in tx.execute(chosen).mappings()}
+    latest = latest_rows(tx, CLUSTERS, {one: [one] for one in rows}, span, [_m.query], limit=_LOOKED_AT)
+    return [_cluster(rows[one], figures.get(one, Counter()), latest[one]) for one in ids if one in rows]
 
 
-def _cluster(
-    tx: Tx, row: Mapping[str, Any], searches: int, sessions: int, within: ColumnElement[bool]
-) -> Cluster:
-    of_it = _m.cluster_id == row["id"]
-    first, last = tx.execute(select(func.min(_m.at), func.max(_m.at)).where(of_it)).one()
-    latest = select(_m.query).where(within, of_it).order_by(_m.at.desc()).limit(_LOOKED_AT)
+def _cluster(row: Mapping[str, Any], counts: Counter[str], latest: Sequence[tuple[str]]) -> Cluster:
     return Cluster(
         id=row["id"],
         source_id=row["source_id"],
         environment=row["environment"],
         label=row["label"],
-        searches=searches,
-        sessions=sessions,
-        example_queries=tuple(dict.fromkeys(tx.scalars(latest)))[:_EXAMPLES],
+        searches=counts["searches"],
+        sessions=counts["sessions"],
+        example_queries=tuple(dict.fromkeys(query for (query,) in latest))[:_EXAMPLES],
         gap_kind=row["gap_kind"],
         suggestion=read_suggestion(row["suggestion"]),
-        first_seen=first or row["created_at"],
-        last_seen=last or row["last_seen"],
+        first_seen=row["first"] or row["created_at"],
+        last_seen=row["last"] or row["last_seen"],
     )
 
 

@@ -53,12 +53,14 @@ def form_topics(db: Database, writing: Writing, picture: Picture, at: datetime) 
         ]
         dense = [group for group in groups if group and store.count_sessions(tx, group) >= DENSE]
     background = word_counts([text for text, _ in picture.pool.values()])
+    topic_of: dict[str, str] = {}
     with writing() as tx:
         for group in dense:
-            _make(tx, picture, group, background, "demand", at)
+            topic_of |= _make(tx, picture, group, background, "demand", at)
         for form_id in sorted(recurring):
-            _make(tx, picture, [form_id], background, "recurring", at)
-        _place_the_rest(tx, picture)
+            topic_of |= _make(tx, picture, [form_id], background, "recurring", at)
+        topic_of |= _place_the_rest(picture)
+        store.join_topics(tx, topic_of)
     return len(dense) + len(recurring)
 
 
@@ -79,12 +81,13 @@ def _make(
     background: Counter[str],
     kind: TopicKind,
     at: datetime,
-) -> None:
+) -> dict[str, str]:
+    """The topic of each of these forms."""
     members = [picture.pool[form_id] for form_id in form_ids]
     centre = centre_of(new_id(), np.stack([row for _, row in members]))
     parent = grown_out_of(centre, picture.topics.centres) if kind == "demand" else None
     label = label_of([text for text, _ in members], background, len(picture.pool))
-    store.insert_topic(tx, _topic_row(picture.org_id, centre, kind, label, at), form_ids)
+    store.insert_topic(tx, _topic_row(picture.org_id, centre, kind, label, at))
     if parent is not None:
         store.insert_lineage(tx, picture.org_id, centre.id, "split_from", parent, at)
     if kind == "demand":
@@ -94,6 +97,7 @@ def _make(
         picture.recurring.add(centre.id)
     for form_id in form_ids:
         del picture.pool[form_id]
+    return dict.fromkeys(form_ids, centre.id)
 
 
 def _topic_row(org_id: str, centre: Centre, kind: TopicKind, label: str, at: datetime) -> Row:
@@ -115,19 +119,16 @@ def _topic_row(org_id: str, centre: Centre, kind: TopicKind, label: str, at: dat
     }
 
 
-def _place_the_rest(tx: Tx, picture: Picture) -> None:
+def _place_the_rest(picture: Picture) -> dict[str, str]:
+    """The topic of each form of the pool that has one now."""
     ids = sorted(picture.pool)
     if not ids:
-        return
+        return {}
     places = picture.topics.place(np.stack([picture.pool[form_id][1] for form_id in ids]))
-    joined: dict[str, list[str]] = {}
-    for form_id, topic_id in zip(ids, places, strict=True):
-        if topic_id is not None:
-            joined.setdefault(topic_id, []).append(form_id)
-    for topic_id, form_ids in joined.items():
-        store.join_topic(tx, topic_id, form_ids)
-        for form_id in form_ids:
-            del picture.pool[form_id]
+    found = {form_id: one for form_id, one in zip(ids, places, strict=True) if one is not None}
+    for form_id in found:
+        del picture.pool[form_id]
+    return found
 
 
 def split_recurring(db: Database, writing: Writing, picture: Picture, at: datetime) -> int:
@@ -152,7 +153,8 @@ def split_recurring(db: Database, writing: Writing, picture: Picture, at: dateti
                 continue
             centre = centre_of(new_id(), np.zeros((1, width()), np.float32))
             row = _topic_row(picture.org_id, centre, "recurring", label_of([text], {}, 0), at)
-            store.insert_topic(tx, row, [form_id])
+            store.insert_topic(tx, row)
+            store.join_topics(tx, {form_id: centre.id})
             store.insert_lineage(tx, picture.org_id, centre.id, "split_from", topic_id, at)
         picture.recurring.add(centre.id)
     return len(found)

@@ -35,6 +35,8 @@ _SEEN_ENOUGH = 5
 _QUERIES = 20
 _NEAREST = 5
 _EVIDENCE_SHARE = 0.3
+# A script looks something up with one operation to do what is wanted with another: both are used as often.
+_AS_OFTEN = 0.75
 _SHORT_TEXT = 30
 # Of the words of a cluster those that so many of its searches have.
 _WORD_SHARE = 0.34
@@ -102,7 +104,7 @@ def judge(question: Question, api: Described) -> Judgement:
         return Judgement(kind="out_of_scope", nearest=(), target=None, missing=(), proven=False)
     likeness = _likeness(queries, api)
     nearest = _nearest(queries, api, likeness)
-    proven = _proven(question, api)
+    proven = _proven(question, api, likeness)
     if proven is not None:
         return _answered(api, proven, asked, nearest, proven=True)
     objects = [word for word in asked if not verb_class(word)] or asked
@@ -192,13 +194,14 @@ def _nearest(queries: Sequence[str], api: Described, likeness: Floats) -> list[N
     return [NearOperation(operation_id=one, score=round(scores[one] / len(queries), 4)) for one in ranked]
 
 
-def _proven(question: Question, api: Described) -> int | None:
-    """The operation that agents used in the end, if enough of them did."""
-    if not question.later_used:
+def _proven(question: Question, api: Described, likeness: Floats) -> int | None:
+    """The operation that agents used in the end, if enough of them did; of several that were used about as
+    often, the one that is most like the searches."""
+    most = max(question.later_used.values(), default=0)
+    if most < 2 or most < _EVIDENCE_SHARE * question.sessions:
         return None
-    most = max(question.later_used.items(), key=lambda item: (item[1], item[0]))
-    enough = most[1] >= 2 and most[1] >= _EVIDENCE_SHARE * question.sessions
-    return api.place_of(most[0]) if enough else None
+    used = [api.place_of(name) for name, often in question.later_used.items() if often >= _AS_OFTEN * most]
+    return max((at for at in used if at is not None), key=lambda at: (likeness[at], at), default=None)
 
 
 def _buried(objects: Sequence[str], api: Described, likeness: Floats) -> int | None:

@@ -15,6 +15,7 @@ from ammeter.engines.db.database import Tx
 from ammeter.engines.search.embed import Floats
 from ammeter.features.insights import refresh_store as store
 from ammeter.features.insights.clusters import PARAPHRASE, place_searches
+from ammeter.features.insights.day_sums import is_spread
 from ammeter.features.insights.intents import VALUE, Form
 from ammeter.features.insights.labels import label_of
 from ammeter.features.insights.misses import SessionFacts
@@ -247,6 +248,7 @@ def _moved(book: Book, last_seen: Mapping[str, datetime], at: datetime) -> list[
 def _intent_rows(
     picture: Picture, asked: _Forms, session: ChangedSession, fact: SessionFacts
 ) -> Iterable[Row]:
+    spread = is_spread(fact)
     for one in fact.wanted:
         form = asked.row(picture.org_id, one.form)
         yield {
@@ -268,12 +270,14 @@ def _intent_rows(
             "frustration_max": max(one.frustrations, default=None),
             "operations": dict(one.operations.most_common(50)),
             "example": one.example,
+            "spread_at": one.last_at if spread else None,
         }
 
 
 def _miss_rows(
     picture: Picture, missed: _Forms, session: ChangedSession, fact: SessionFacts
 ) -> Iterable[Row]:
+    spread = is_spread(fact)
     for miss in fact.misses:
         yield {
             "event_id": miss.event_id,
@@ -287,6 +291,7 @@ def _miss_rows(
             "query": miss.query,
             "shown": list(miss.shown),
             "later_used": list(miss.later_used),
+            "spread_at": miss.at if spread else None,
         }
 
 

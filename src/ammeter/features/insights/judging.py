@@ -24,7 +24,7 @@ from ammeter.features.insights.replay import Remedy, find_remedy
 
 log = logging.getLogger("ammeter.insights")
 
-RULES = 3
+RULES = 4
 """Of judging; another number has every cluster judged anew."""
 _MAX_JUDGED = 300
 _MAX_REPLAYED = 200

@@ -1,7 +1,7 @@
 """The overview: headline figures beside those of the window before, trend lines, and what they rest on.
 
-Everything but the strained sessions comes from the roll-ups: hours for 24h and 7d, days for 30d and 90d. A
-session counts in the bucket of its first event, everything else in the bucket in which it happened.
+Everything comes from the roll-ups: hours for 24h and 7d, days for 30d and 90d. A session counts in the bucket
+of its first event, everything else in the bucket in which it happened.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from ammeter.features.insights.model import Coverage, Kpi, Overview, Point, Rang
 from ammeter.features.insights.service import need_analytics
 from ammeter.features.orgs.model import Actor, Organization
 from ammeter.features.telemetry import store
-from ammeter.features.telemetry.model import SessionCounts
 from ammeter.features.telemetry.tally import DURATIONS, ROLL_UP_COUNTS, Row, median_ms
 
 Sums = Mapping[str, int]
@@ -36,15 +35,13 @@ def read_overview(
 
     rows = sums(window.since, end)
     mine, before = _added(rows), _added(sums(window.previous_since, window.since))
-    bounds = (window.previous_since, window.since, end)
-    felt_before, felt = store.count_sessions(tx, org.id, bounds, source_ids=sources)
     return Overview(
         window=window,
-        kpis=_kpis(mine, before, felt, felt_before),
+        kpis=_kpis(mine, before),
         points=_points(window, rows),
         coverage=Coverage(
-            sessions=felt.sessions,
-            sessions_with_intent=felt.with_intent,
+            sessions=mine["sessions"],
+            sessions_with_intent=mine["sessions_with_intent"],
             scripts=mine["scripts"],
             scripts_with_frustration=mine["frustration_count"],
             data_since=store.first_day(tx, org.id, source_ids=sources),
@@ -56,9 +53,7 @@ def _added(rows: Sequence[Row]) -> Sums:
     return {name: sum(row[name] for row in rows) for name in ROLL_UP_COUNTS}
 
 
-def _kpis(
-    mine: Sums, before: Sums, sessions: SessionCounts, sessions_before: SessionCounts
-) -> dict[str, Kpi]:
+def _kpis(mine: Sums, before: Sums) -> dict[str, Kpi]:
     def count(name: str) -> Kpi:
         return Kpi(value=mine[name], previous=before[name], n=mine[name])
 
@@ -75,7 +70,7 @@ def _kpis(
         "first_script_success_rate": share("first_script_successes", "first_scripts"),
         "avg_frustration": share("frustration_sum", "frustration_count"),
         "high_frustration_sessions": Kpi(
-            value=sessions.strained, previous=sessions_before.strained, n=sessions.sessions
+            value=mine["strained_sessions"], previous=before["strained_sessions"], n=mine["sessions"]
         ),
         "median_script_ms": Kpi(value=_median(mine), previous=_median(before), n=mine["scripts"]),
         "upstream_calls": count("calls"),

@@ -17,7 +17,7 @@ from ammeter.base.clock import now
 from ammeter.base.ids import new_id
 from ammeter.engines.blobs.port import Blobs
 from ammeter.engines.db.database import Database, Tx
-from ammeter.features.insights import forming, intake, judging
+from ammeter.features.insights import forming, intake, judging, prune_store
 from ammeter.features.insights import refresh_store as store
 from ammeter.features.insights.misses import read_session
 from ammeter.features.insights.refresh_store import ChangedSession
@@ -145,7 +145,7 @@ def _prune(writing: forming.Writing, org_id: str, before: datetime) -> int:
     gone = 0
     while True:
         with writing() as tx:
-            went = store.prune(tx, org_id, before, limit=_PRUNED)
+            went = prune_store.prune(tx, org_id, before, limit=_PRUNED)
         gone += went
         if not went:
             return gone

@@ -22,7 +22,6 @@ from sqlalchemy import (
     insert,
     or_,
     select,
-    tuple_,
     update,
 )
 
@@ -42,6 +41,8 @@ from ammeter.engines.db.tables import (
     telemetry_events,
     telemetry_sessions,
 )
+from ammeter.features.insights.day_store import keep_sums, rows_of_sessions
+from ammeter.features.insights.day_sums import day_sums
 from ammeter.features.insights.misses import SeenEvent
 from ammeter.features.insights.topic_model import LineageKind
 
@@ -153,13 +154,15 @@ def replace_sessions(
 ) -> None:
     """All that was known of these sessions goes, this comes."""
     ids = [session["session_id"] for session in sessions]
-    for part in _parts(ids):
+    before = day_sums(*rows_of_sessions(tx, ids))
+    for part in parts_of(ids):
         for table in (*_OF_A_SESSION, insight_sessions):
             tx.execute(delete(table).where(table.c.session_id.in_(part)))
     made = (intents, misses, shown, names)
     for table, rows in zip((insight_sessions, *_OF_A_SESSION), (sessions, *made), strict=True):
         if rows:
             tx.execute(insert(table), list(rows))
+    keep_sums(tx, before, day_sums(intents, misses))
 
 
 def find_forms(tx: Tx, org_id: str, kind: str, keys: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Row]:
@@ -169,7 +172,7 @@ def find_forms(tx: Tx, org_id: str, kind: str, keys: Iterable[tuple[str, str]]) 
         wanted.setdefault(scope, []).append(hashed)
     found: dict[tuple[str, str], Row] = {}
     for scope, hashes in wanted.items():
-        for part in _parts(sorted(set(hashes))):
+        for part in parts_of(sorted(set(hashes))):
             chosen = select(insight_forms).where(
                 _f.org_id == org_id, _f.kind == kind, _f.scope == scope, _f.hash.in_(part)
             )
@@ -194,7 +197,7 @@ def put_forms(tx: Tx, new: Sequence[Row], seen: Mapping[str, datetime]) -> None:
 
 def sessions_by_form(tx: Tx, form_ids: Sequence[str]) -> dict[str, int]:
     found: dict[str, int] = {}
-    for part in _parts(form_ids):
+    for part in parts_of(form_ids):
         chosen = select(_i.form_id, func.count()).where(_i.form_id.in_(part)).group_by(_i.form_id)
         found.update((form_id, count) for form_id, count in tx.execute(chosen))
     return found
@@ -215,7 +218,7 @@ def form_times(tx: Tx, form_id: str, *, limit: int = 40) -> list[tuple[str, date
 def topics_of_forms(tx: Tx, form_ids: Sequence[str]) -> dict[str, tuple[str, str]]:
     """Text and topic of each form that has one."""
     found: dict[str, tuple[str, str]] = {}
-    for part in _parts(form_ids):
+    for part in parts_of(form_ids):
         chosen = select(_f.id, _f.text, _f.group_id).where(_f.id.in_(part), _f.group_id.is_not(None))
         found.update((form_id, (text, group)) for form_id, text, group in tx.execute(chosen))
     return found
@@ -235,18 +238,29 @@ def open_topics(tx: Tx, org_id: str) -> list[Row]:
     return [dict(row) for row in tx.execute(chosen).mappings()]
 
 
-def insert_topic(tx: Tx, row: Row, form_ids: Sequence[str]) -> None:
+def insert_topic(tx: Tx, row: Row) -> None:
+    """Without any form; `join_topics` gives it some."""
     tx.execute(insert(insight_topics), [row])
-    for part in _parts(form_ids):
-        tx.execute(update(insight_forms).where(_f.id.in_(part)).values(group_id=row["id"]))
-        tx.execute(update(insight_intents).where(_i.form_id.in_(part)).values(topic_id=row["id"]))
 
 
-def join_topic(tx: Tx, topic_id: str, form_ids: Sequence[str]) -> None:
-    """Forms of the pool that belong to a topic after all."""
-    for part in _parts(form_ids):
-        tx.execute(update(insight_forms).where(_f.id.in_(part)).values(group_id=topic_id))
-        tx.execute(update(insight_intents).where(_i.form_id.in_(part)).values(topic_id=topic_id))
+def join_topics(tx: Tx, topic_of: Mapping[str, str]) -> None:
+    """Forms, by id, belong to these topics from now on, and so does every intent of such a form. All that
+    change together are given at once: each session is read once for them, and its sums are kept."""
+    forms = sorted(topic_of)
+    ids: set[str] = set()
+    for part in parts_of(forms):
+        ids.update(tx.scalars(select(_i.session_id).where(_i.form_id.in_(part)).distinct()))
+    for sessions in parts_of(sorted(ids)):
+        intents, misses = rows_of_sessions(tx, sessions)
+        moved = [{**row, "topic_id": topic_of.get(row["form_id"], row["topic_id"])} for row in intents]
+        keep_sums(tx, day_sums(intents, misses), day_sums(moved, misses))
+    joined: dict[str, list[str]] = {}
+    for form_id in forms:
+        joined.setdefault(topic_of[form_id], []).append(form_id)
+    for topic_id, form_ids in joined.items():
+        for part in parts_of(form_ids):
+            tx.execute(update(insight_forms).where(_f.id.in_(part)).values(group_id=topic_id))
+            tx.execute(update(insight_intents).where(_i.form_id.in_(part)).values(topic_id=topic_id))
 
 
 def insert_lineage(
@@ -324,7 +338,7 @@ def recent_clusters(tx: Tx, org_id: str, since: datetime, *, limit: int) -> list
 def find_clusters(tx: Tx, ids: Sequence[str]) -> list[Row]:
     columns = [column for column in _c if column.name != "centre"]
     found: list[Row] = []
-    for part in _parts(ids):
+    for part in parts_of(ids):
         found += [dict(row) for row in tx.execute(select(*columns).where(_c.id.in_(part))).mappings()]
     return found
 
@@ -339,32 +353,5 @@ def save_judgement(tx: Tx, cluster_id: str, values: Row) -> None:
     tx.execute(update(insight_clusters).where(_c.id == cluster_id).values(**values))
 
 
-_PAST: tuple[tuple[Table, str], ...] = (
-    (insight_intents, "last_at"),
-    (insight_misses, "at"),
-    (insight_shown, "at"),
-    (insight_names, "at"),
-    (insight_sessions, "last_event_at"),
-    (insight_forms, "last_seen"),
-)
-
-
-def prune(tx: Tx, org_id: str, before: datetime, *, limit: int) -> int:
-    """What is older goes, at most so many rows of each table; how many went. Topics stay, so that what comes
-    back finds its topic and its label."""
-    gone = 0
-    for table, column in _PAST:
-        old = and_(table.c.org_id == org_id, table.c[column] < before)
-        gone += _delete_some(tx, table, old, limit)
-    missed = select(_m.event_id).where(_m.cluster_id == _c.id).exists()
-    unheard = and_(_c.org_id == org_id, _c.last_seen < before, ~missed)
-    return gone + _delete_some(tx, insight_clusters, unheard, limit)
-
-
-def _delete_some(tx: Tx, table: Table, old: ColumnElement[bool], limit: int) -> int:
-    chosen = select(*table.primary_key).where(old).limit(limit)
-    return tx.execute(delete(table).where(tuple_(*table.primary_key).in_(chosen))).rowcount
-
-
-def _parts(ids: Sequence[str]) -> Iterable[Sequence[str]]:
+def parts_of(ids: Sequence[str]) -> Iterable[Sequence[str]]:
     return (ids[begin : begin + _MANY] for begin in range(0, len(ids), _MANY))

@@ -10,7 +10,7 @@ from ammeter.features.insights import topic_store
 from ammeter.features.insights.model import Range, Window, window_of
 from ammeter.features.orgs import audit
 from ammeter.features.orgs.model import Actor, Organization, Role
-from ammeter.features.telemetry import store
+from ammeter.features.telemetry import session_store
 from ammeter.features.telemetry.model import Session
 
 
@@ -28,7 +28,7 @@ def window_for(org: Organization, within: Range) -> Window:
 def flag_session(tx: Tx, actor: Actor, org: Organization, session: Session, *, flagged: bool) -> None:
     need_analytics(org)
     actor.need(Role.editor, to="flag a session")
-    if not store.flag_session(tx, org.id, session.id, flagged=flagged):
+    if not session_store.flag_session(tx, org.id, session.id, flagged=flagged):
         raise NotFound("session")
     audit.record(tx, actor, org.id, "session.flag" if flagged else "session.unflag", session.id)
 

@@ -14,7 +14,7 @@ from ammeter.features.insights.service import need_analytics
 from ammeter.features.insights.signals import Classification, SearchFate, classify, search_fates
 from ammeter.features.insights.topic_store import topics_of_session
 from ammeter.features.orgs.model import Actor, Organization
-from ammeter.features.telemetry import store
+from ammeter.features.telemetry import session_store, store
 from ammeter.features.telemetry.model import Event, Session
 from ammeter.features.telemetry.sessions import RECENT as OVER_AFTER
 
@@ -47,7 +47,7 @@ def list_sessions(
     """With an event in the range, the latest first."""
     need_analytics(org)
     at = now()
-    return store.list_sessions(
+    return session_store.list_sessions(
         tx,
         org.id,
         since=window_of(within, at).since,
@@ -64,7 +64,7 @@ def list_sessions(
 
 def get_session(tx: Tx, actor: Actor, org: Organization, session_id: str) -> Session:
     need_analytics(org)
-    session = store.find_session(tx, org.id, session_id) if is_id(session_id) else None
+    session = session_store.find_session(tx, org.id, session_id) if is_id(session_id) else None
     if session is None or not (actor.source_ids is None or session.source_id in actor.source_ids):
         raise NotFound("session")
     return session
@@ -72,7 +72,7 @@ def get_session(tx: Tx, actor: Actor, org: Organization, session_id: str) -> Ses
 
 def list_some(tx: Tx, actor: Actor, org: Organization, session_ids: Sequence[str]) -> list[Session]:
     """Those of them that are still kept, in this order."""
-    found = {session.id: session for session in store.find_sessions(tx, org.id, session_ids)}
+    found = {session.id: session for session in session_store.find_sessions(tx, org.id, session_ids)}
     seen = [found[session_id] for session_id in session_ids if session_id in found]
     return [one for one in seen if actor.source_ids is None or one.source_id in actor.source_ids]
 

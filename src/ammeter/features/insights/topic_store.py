@@ -6,17 +6,29 @@ to sources that the caller may see; None is all of the organization.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Select, and_, distinct, func, or_, select, update
+from sqlalchemy import Text, cast, or_, select, update
 
 from ammeter.base.clock import now
 from ammeter.base.errors import NotFound
 from ammeter.engines.db.database import Tx
 from ammeter.engines.db.tables import insight_intents, insight_lineage, insight_states, insight_topics
+from ammeter.features.insights.day_store import (
+    TOPICS,
+    Span,
+    first_of,
+    last_of,
+    latest_rows,
+    latest_sessions,
+    read_figures,
+)
+from ammeter.features.insights.day_sums import NO_TOPIC
 from ammeter.features.insights.topic_model import (
     Lineage,
     OperationCount,
@@ -46,11 +58,10 @@ def list_topics(
 ) -> list[Topic]:
     """With a session in the range. `sort`: most sessions, highest frustration or greatest change first.
     Archived ones only where asked for, beside the others."""
-    until = until or now()
+    span = Span(org_id=org_id, since=since, until=until or now(), source_ids=source_ids)
     topics = {row["id"]: row for row in _rows(tx, org_id)}
-    merged = {row["id"]: row["merged_into"] for row in topics.values() if row["merged_into"]}
-    figures = _figures(tx, org_id, merged, since, until, source_ids)
-    before = _figures(tx, org_id, merged, since - (until - since), since, source_ids)
+    merged = _merged(topics.values())
+    figures, before = _figures(tx, merged, span), _figures(tx, merged, _span_before(span))
     shown = [one for one in figures if one in topics and (archived or not topics[one]["archived"])]
     shown.sort(
         key=lambda one: (
@@ -61,7 +72,7 @@ def list_topics(
         )
     )
     page = [topics[one] for one in shown[:limit]]
-    return _topics(tx, page, figures, before, merged, since, until, source_ids)
+    return _topics(tx, page, figures, before, merged, span)
 
 
 def get_topic(
@@ -75,18 +86,16 @@ def get_topic(
 ) -> Topic:
     """Also an archived one, one without a session in the range, and one that was merged into another.
     NotFound where there is none, or where all of it lies in sources that are not among `source_ids`."""
-    until = until or now()
+    span = Span(org_id=org_id, since=since, until=until or now(), source_ids=source_ids)
     topics = {row["id"]: row for row in _rows(tx, org_id)}
     row = topics.get(topic_id)
     if row is None or (source_ids is not None and not _is_seen(tx, topic_id, topics, source_ids)):
         raise NotFound("topic")
-    merged = {one["id"]: one["merged_into"] for one in topics.values() if one["merged_into"]}
-    if topic_id in merged:
-        # Told for itself: what it was before it was merged.
-        merged = {}
-    figures = _figures(tx, org_id, merged, since, until, source_ids)
-    before = _figures(tx, org_id, merged, since - (until - since), since, source_ids)
-    return _topics(tx, [row], figures, before, merged, since, until, source_ids)[0]
+    # One that was merged is told for itself: what it was before.
+    merged = {old: new for old, new in _merged(topics.values()).items() if new == topic_id}
+    ids = (topic_id, *merged)
+    figures, before = _figures(tx, merged, span, ids), _figures(tx, merged, _span_before(span), ids)
+    return _topics(tx, [row], figures, before, merged, span)[0]
 
 
 def patch_topic(
@@ -117,22 +126,14 @@ def list_topic_sessions(
     limit: int = 20,
 ) -> list[str]:
     """Ids of sessions that stated an intent of the topic, the latest first."""
-    merged = _merged_into(tx, org_id, topic_id)
-    latest = func.max(_i.last_at)
-    chosen = (
-        _in_range(select(_i.session_id), org_id, since, until or now(), source_ids)
-        .where(_i.topic_id.in_((topic_id, *merged)))
-        .group_by(_i.session_id)
-        .order_by(latest.desc(), _i.session_id.desc())
-        .limit(limit)
-    )
-    return list(tx.scalars(chosen))
+    span = Span(org_id=org_id, since=since, until=until or now(), source_ids=source_ids)
+    return latest_sessions(tx, TOPICS, with_merged(tx, org_id, topic_id), span, limit=limit)
 
 
 def topics_of_session(tx: Tx, org_id: str, session_id: str) -> list[tuple[str, str]]:
     """Id and label of each topic that the session's intents belong to."""
     topics = {row["id"]: row for row in _rows(tx, org_id)}
-    chosen = select(_i.topic_id).where(_i.org_id == org_id, _i.session_id == session_id).distinct()
+    chosen = select(_i.topic_id).where(_i.session_id == session_id).distinct()
     found = {topics[one]["merged_into"] or one for one in tx.scalars(chosen) if one in topics}
     return [(one, _label(topics[one])) for one in sorted(found)]
 
@@ -145,14 +146,16 @@ def topic_coverage(
     until: datetime | None = None,
     source_ids: Sequence[str] | None = None,
 ) -> TopicCoverage:
-    chosen = select(func.count(), func.count(_i.topic_id), func.count(distinct(_i.topic_id)))
-    row = tx.execute(_in_range(chosen, org_id, since, until or now(), source_ids)).one()
+    span = Span(org_id=org_id, since=since, until=until or now(), source_ids=source_ids)
+    figures = read_figures(tx, TOPICS, span)
+    intents = sum(counts["intents"] for counts in figures.values())
+    long_tail = figures.pop(NO_TOPIC, Counter())["intents"]
     state = select(insight_states.c.refreshed_at).where(insight_states.c.org_id == org_id)
     return TopicCoverage(
-        intents=row[0],
-        in_topics=row[1],
-        long_tail=row[0] - row[1],
-        topics=row[2],
+        intents=intents,
+        in_topics=intents - long_tail,
+        long_tail=long_tail,
+        topics=len(figures),
         refreshed_at=tx.scalar(state),
     )
 
@@ -169,11 +172,12 @@ def operation_demand(
     """Operations by the sessions that called them, each with the topics it was called for."""
     sessions: dict[str, set[str]] = {}
     topics: dict[str, Counter[str]] = {}
-    merged = {row["id"]: row["merged_into"] for row in _rows(tx, org_id) if row["merged_into"]}
-    chosen = select(_i.session_id, _i.topic_id, _i.operations)
-    for session_id, topic_id, operations in tx.execute(
-        _in_range(chosen, org_id, since, until or now(), source_ids).execution_options(yield_per=1_000)
-    ):
+    merged = _merged(_rows(tx, org_id))
+    limits = [_i.org_id == org_id, _i.last_at >= since, _i.last_at <= (until or now())]
+    if source_ids is not None:
+        limits.append(_i.source_id.in_(source_ids))
+    chosen = select(_i.session_id, _i.topic_id, _i.operations).where(*limits)
+    for session_id, topic_id, operations in tx.execute(chosen.execution_options(yield_per=1_000)):
         for operation_id in operations:
             sessions.setdefault(operation_id, set()).add(session_id)
             if topic_id is not None:
@@ -194,75 +198,49 @@ def _rows(tx: Tx, org_id: str) -> list[Mapping[str, Any]]:
     return [dict(row) for row in tx.execute(select(*columns).where(_t.org_id == org_id)).mappings()]
 
 
-_NOTHING: Mapping[str, Any] = {"sessions": 0, "scripts": 0, "felt": 0, "stated": 0}
+def _merged(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
+    """Topics that were merged, and into which."""
+    return {row["id"]: row["merged_into"] for row in rows if row["merged_into"]}
+
+
+def _span_before(span: Span) -> Span:
+    return replace(span, since=span.since - (span.until - span.since), until=span.since)
 
 
 def _figures(
-    tx: Tx,
-    org_id: str,
-    merged: Mapping[str, str],
-    since: datetime,
-    until: datetime,
-    source_ids: Sequence[str] | None,
-) -> dict[str, Mapping[str, Any]]:
+    tx: Tx, merged: Mapping[str, str], span: Span, topic_ids: Sequence[str] | None = None
+) -> dict[str, Counter[str]]:
     """By topic. Sessions of a merged topic are added to those of the one it went into: few have both."""
-    chosen = _in_range(
-        select(
-            _i.topic_id,
-            func.count(distinct(_i.session_id)).label("sessions"),
-            func.sum(_i.scripts).label("scripts"),
-            func.sum(_i.frustration_sum).label("felt"),
-            func.sum(_i.frustration_count).label("stated"),
-        ),
-        org_id,
-        since,
-        until,
-        source_ids,
-    )
-    found: dict[str, Mapping[str, Any]] = {}
-    for row in tx.execute(chosen.where(_i.topic_id.is_not(None)).group_by(_i.topic_id)).mappings():
-        one = merged.get(row["topic_id"], row["topic_id"])
-        old = found.get(one, _NOTHING)
-        found[one] = {name: old[name] + int(row[name]) for name in _NOTHING}
+    found: dict[str, Counter[str]] = {}
+    for topic_id, counts in read_figures(tx, TOPICS, span, topic_ids).items():
+        if topic_id != NO_TOPIC:
+            found.setdefault(merged.get(topic_id, topic_id), Counter()).update(counts)
     return found
-
-
-def _in_range(
-    chosen: Select[*tuple[Any, ...]],
-    org_id: str,
-    since: datetime,
-    until: datetime,
-    source_ids: Sequence[str] | None,
-) -> Select[*tuple[Any, ...]]:
-    limits: list[ColumnElement[bool]] = [_i.org_id == org_id, _i.last_at >= since, _i.last_at <= until]
-    if source_ids is not None:
-        limits.append(_i.source_id.in_(source_ids))
-    return chosen.where(and_(*limits))
 
 
 def _topics(
     tx: Tx,
     rows: Sequence[Mapping[str, Any]],
-    figures: Mapping[str, Mapping[str, Any]],
-    before: Mapping[str, Mapping[str, Any]],
+    figures: Mapping[str, Counter[str]],
+    before: Mapping[str, Counter[str]],
     merged: Mapping[str, str],
-    since: datetime,
-    until: datetime,
-    source_ids: Sequence[str] | None,
+    span: Span,
 ) -> list[Topic]:
     """With what is told of each: first and last seen, examples, operations, lineage."""
     members = {row["id"]: [row["id"]] for row in rows}
     for old, new in merged.items():
         if new in members:
             members[new].append(old)
-    seen = _seen(tx, members, source_ids)
+    seen = _seen(tx, members, span)
     lineage = _lineage(tx, list(members))
+    # Intents as they were stated, and what their scripts called; few differ in that.
+    columns = (_i.example, cast(_i.operations, Text))
+    latest = latest_rows(tx, TOPICS, members, span, columns, limit=_LOOKED_AT)
     made = []
     for row in rows:
-        one, latest = row["id"], _latest(tx, row["org_id"], members[row["id"]], since, until, source_ids)
+        one = row["id"]
         first, last = seen.get(one, (row["created_at"], row["last_seen"]))
-        used = Counter(operation for _, operations in latest for operation in operations)
-        counts = figures.get(one, _NOTHING)
+        counts = figures.get(one, Counter())
         made.append(
             Topic(
                 id=one,
@@ -276,46 +254,25 @@ def _topics(
                 trend=_trend(counts, before.get(one)),
                 first_seen=first,
                 last_seen=last,
-                example_intents=_examples(example for example, _ in latest),
-                top_operations=tuple(
-                    OperationCount(operation_id=name, scripts=count)
-                    for name, count in sorted(used.items(), key=lambda item: (-item[1], item[0]))[
-                        :_OPERATIONS
-                    ]
-                ),
+                example_intents=_examples(example for example, _ in latest[one]),
+                top_operations=_operations(operations for _, operations in latest[one]),
                 lineage=lineage.get(one, ()),
             )
         )
     return made
 
 
-def _latest(
-    tx: Tx,
-    org_id: str,
-    topic_ids: Sequence[str],
-    since: datetime,
-    until: datetime,
-    source_ids: Sequence[str] | None,
-) -> list[tuple[str, Mapping[str, int]]]:
-    """Intents as they were stated, and what their scripts called."""
-    chosen = _in_range(select(_i.example, _i.operations), org_id, since, until, source_ids)
-    chosen = chosen.where(_i.topic_id.in_(topic_ids)).order_by(_i.last_at.desc()).limit(_LOOKED_AT)
-    return [(example, operations) for example, operations in tx.execute(chosen)]
-
-
-def _seen(
-    tx: Tx, members: Mapping[str, Sequence[str]], source_ids: Sequence[str] | None
-) -> dict[str, tuple[datetime, datetime]]:
+def _seen(tx: Tx, members: Mapping[str, Sequence[str]], span: Span) -> dict[str, tuple[datetime, datetime]]:
     """When each topic was first and last heard of, in any range."""
     whose = {member: one for one, of_it in members.items() for member in of_it}
-    chosen = select(_i.topic_id, func.min(_i.first_at), func.max(_i.last_at))
-    chosen = chosen.where(_i.topic_id.in_(whose)).group_by(_i.topic_id)
-    if source_ids is not None:
-        chosen = chosen.where(_i.source_id.in_(source_ids))
+    chosen = select(
+        _t.id, first_of(_t.id, _i.topic_id, _i.first_at, span), last_of(_t.id, _i.topic_id, _i.last_at, span)
+    )
     found: dict[str, tuple[datetime, datetime]] = {}
-    for topic_id, first, last in tx.execute(chosen):
-        known = found.get(whose[topic_id], (first, last))
-        found[whose[topic_id]] = (min(first, known[0]), max(last, known[1]))
+    for topic_id, first, last in tx.execute(chosen.where(_t.id.in_(whose))):
+        if first is not None:
+            known = found.get(whose[topic_id], (first, last))
+            found[whose[topic_id]] = (min(first, known[0]), max(last, known[1]))
     return found
 
 
@@ -328,7 +285,7 @@ def _unmet(row: Mapping[str, Any]) -> bool:
 
 
 def _frustration(figures: Mapping[str, Any]) -> float | None:
-    return figures["felt"] / figures["stated"] if figures["stated"] else None
+    return figures["frustration_sum"] / stated if (stated := figures["frustration_count"]) else None
 
 
 def _trend(figures: Mapping[str, Any], before: Mapping[str, Any] | None) -> float:
@@ -355,6 +312,16 @@ def _examples(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(found.values())[:_EXAMPLES]
 
 
+def _operations(called: Iterable[str]) -> tuple[OperationCount, ...]:
+    """The most used; each of `called` is a JSON object of operations and how many scripts called them."""
+    used: Counter[str] = Counter()
+    for operations, often in Counter(called).items():
+        for name in json.loads(operations):
+            used[name] += often
+    ranked = sorted(used.items(), key=lambda item: (-item[1], item[0]))
+    return tuple(OperationCount(operation_id=name, scripts=count) for name, count in ranked[:_OPERATIONS])
+
+
 def _lineage(tx: Tx, topic_ids: Sequence[str]) -> dict[str, tuple[Lineage, ...]]:
     chosen = select(insight_lineage).where(or_(_l.topic_id.in_(topic_ids), _l.other_id.in_(topic_ids)))
     found: dict[str, tuple[Lineage, ...]] = {}
@@ -365,9 +332,10 @@ def _lineage(tx: Tx, topic_ids: Sequence[str]) -> dict[str, tuple[Lineage, ...]]
     return found
 
 
-def _merged_into(tx: Tx, org_id: str, topic_id: str) -> tuple[str, ...]:
+def with_merged(tx: Tx, org_id: str, topic_id: str) -> tuple[str, ...]:
+    """The topic and those that were merged into it."""
     chosen = select(_t.id).where(_t.org_id == org_id, _t.merged_into == topic_id)
-    return tuple(tx.scalars(chosen))
+    return (topic_id, *tx.scalars(chosen))
 
 
 def _is_seen(

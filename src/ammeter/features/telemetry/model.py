@@ -161,13 +161,6 @@ class SessionPage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SessionCounts:
-    sessions: int
-    strained: int
-    with_intent: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Use(bundles.Use):
     """How much an operation was used: scripts that called it, sessions they belong to, calls, failures."""
 

@@ -24,7 +24,7 @@ from ammeter.base.clock import now
 from ammeter.base.errors import AmmeterError
 from ammeter.base.ids import is_id, new_id
 from ammeter.engines.db.database import Database, Tx
-from ammeter.features.telemetry import store
+from ammeter.features.telemetry import session_store
 from ammeter.features.telemetry.model import SessionSource
 
 log = logging.getLogger("ammeter.telemetry")
@@ -160,7 +160,7 @@ class SessionKeeper:
         if known and known[1] >= since:
             return known[0]
         return await self._look(
-            lambda tx: store.find_recent_session(
+            lambda tx: session_store.find_recent_session(
                 tx, **asdict(place), trace_id=trace_id, client=client, since=since
             )
         )
@@ -169,7 +169,7 @@ class SessionKeeper:
         """Clients of the older protocol tell their names once, when they connect."""
         if known := self._clients.get(session_id):
             return known
-        session = await self._look(lambda tx: store.find_session(tx, place.org_id, session_id))
+        session = await self._look(lambda tx: session_store.find_session(tx, place.org_id, session_id))
         return (session.client_name, session.client_version) if session else ("", "")
 
     async def _look(self, work: Callable[[Tx], T]) -> T | None:

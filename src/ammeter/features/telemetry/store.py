@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import fields
 from datetime import datetime, timedelta
-from itertools import pairwise
 from operator import attrgetter
 from typing import Any
 
@@ -13,15 +12,12 @@ from sqlalchemy import (
     ColumnElement,
     RowMapping,
     Table,
-    and_,
     case,
     delete,
     func,
     or_,
     select,
-    true,
     tuple_,
-    update,
 )
 from sqlalchemy import Row as SqlRow
 
@@ -40,12 +36,7 @@ from ammeter.engines.db.tables import (
     telemetry_sessions,
 )
 from ammeter.features.telemetry.model import (
-    FLAGS,
-    SIGNALS,
     Event,
-    Session,
-    SessionCounts,
-    SessionPage,
     StoredEvent,
     Use,
 )
@@ -63,7 +54,6 @@ from ammeter.features.telemetry.tally import (
     tally_sessions,
     tally_use,
 )
-from ammeter.features.telemetry.trail import FAILED, FAILED_AT_THE_END, exact_key_of, from_json, key_of
 from ammeter.features.telemetry.trail_store import NEEDED, add_trails, prune_askers, prune_trails
 
 RECENT = timedelta(days=30)
@@ -78,24 +68,26 @@ _e, _s, _p, _o, _i, _q = (
 )
 _ROLL_UPS: dict[Bucket, Table] = {"hour": telemetry_hours, "day": telemetry_days}
 _EVENT_FIELDS = tuple(field.name for field in fields(Event))
-_SESSION_FIELDS = tuple(
-    field.name for field in fields(Session) if field.name not in ("flags", "intents", "signals")
-)
 _SEQUENCES = ("result_operations", "logs", "calls", "invented", "flags")
 _EVENT_COLUMNS = [column.name for column in telemetry_events.columns]
 _AT = _EVENT_COLUMNS.index("at")
-_JSON_PLACES = [_EVENT_COLUMNS.index(name) for name in (*_SEQUENCES, "tags")]
-_read_event = attrgetter(*(f"event.{name}" if name in _EVENT_FIELDS else name for name in _EVENT_COLUMNS))
+# What a column holds where its JSON is empty, as most are.
+_EMPTY_JSON = [(_EVENT_COLUMNS.index(name), "[]") for name in _SEQUENCES] + [
+    (_EVENT_COLUMNS.index("tags"), "{}")
+]
+_PLACED = [(_EVENT_COLUMNS.index(name), attrgetter(name)) for name in ("starts_session", "first_script")]
+_read_event = attrgetter(*(name if name in _EVENT_FIELDS else "id" for name in _EVENT_COLUMNS))
 
 
 def insert_batch(tx: Tx, events: Sequence[Event]) -> None:
     """Events and all sums over them. Rows that other recorders may lock too are taken in one order."""
     before, sessions = _add_to_sessions(tx, events)
     stored = placed(events, before)
-    add_trails(tx, stored, sessions)
-    new_pairs = _add_session_operations(tx, session_operations(events))
+    fresh = {session_id for session_id, (count, _) in before.items() if not count}
+    became = add_trails(tx, stored, sessions, fresh)
+    new_pairs = _add_session_operations(tx, session_operations(events), fresh)
     _add_up(tx, telemetry_operation_days, tally_use((each.event for each in stored), new_pairs), USE_COUNTS)
-    hours = tally_hours(stored)
+    hours = tally_hours(stored, became)
     _add_up(tx, telemetry_hours, hours, ROLL_UP_COUNTS)
     _add_up(tx, telemetry_days, tally_days(hours), ROLL_UP_COUNTS)
     insert_rows(tx, telemetry_events, [_event_row(each) for each in stored])
@@ -137,14 +129,18 @@ def _add_to_sessions(
     return before, after
 
 
-def _add_session_operations(tx: Tx, pairs: Sequence[tuple[str, str]]) -> set[tuple[str, str]]:
-    """Which of them are new."""
-    if not pairs:
-        return set()
-    making = merging_insert(tx, telemetry_session_operations).on_conflict_do_nothing()
-    rows = [{"session_id": session_id, "operation_id": name} for session_id, name in pairs]
-    made = tx.execute(making.returning(_p.session_id, _p.operation_id), rows)
-    return {(row.session_id, row.operation_id) for row in made}
+def _add_session_operations(
+    tx: Tx, pairs: Sequence[tuple[str, str]], fresh: Set[str]
+) -> set[tuple[str, str]]:
+    """Which of them are new; all those of a session without earlier events are."""
+    found = {pair for pair in pairs if pair[0] in fresh}
+    insert_rows(tx, telemetry_session_operations, [pair for pair in pairs if pair in found])
+    rows = [{"session_id": one, "operation_id": name} for one, name in pairs if one not in fresh]
+    if rows:
+        making = merging_insert(tx, telemetry_session_operations).on_conflict_do_nothing()
+        made = tx.execute(making.returning(_p.session_id, _p.operation_id), rows)
+        found |= {(row.session_id, row.operation_id) for row in made}
+    return found
 
 
 def _add_up(tx: Tx, table: Table, rows: list[Row], counts: Sequence[str]) -> None:
@@ -156,10 +152,13 @@ def _add_up(tx: Tx, table: Table, rows: list[Row], counts: Sequence[str]) -> Non
 
 
 def _event_row(stored: StoredEvent) -> tuple[Any, ...]:
-    values = list(_read_event(stored))
+    values = list(_read_event(stored.event))
     values[_AT] = to_millis(values[_AT])
-    for place in _JSON_PLACES:
-        values[place] = json_text(values[place])
+    for place, read in _PLACED:
+        values[place] = read(stored)
+    for place, empty in _EMPTY_JSON:
+        given = values[place]
+        values[place] = json_text(given) if given else empty
     return tuple(values)
 
 
@@ -189,129 +188,6 @@ def list_org_events(
         chosen = chosen.where(_e.at >= at, or_(_e.at > at, _e.id > event_id))
     rows = tx.execute(chosen.order_by(_e.at, _e.id).limit(limit)).mappings()
     return [_stored(row).event for row in rows]
-
-
-def find_session(tx: Tx, org_id: str, session_id: str) -> Session | None:
-    chosen = select(telemetry_sessions).where(_s.org_id == org_id, _s.id == session_id)
-    row = tx.execute(chosen).mappings().one_or_none()
-    return _session(row) if row else None
-
-
-def find_sessions(tx: Tx, org_id: str, session_ids: Sequence[str]) -> list[Session]:
-    """Those that are there, in any order."""
-    chosen = select(telemetry_sessions).where(_s.org_id == org_id, _s.id.in_(session_ids))
-    return [_session(row) for row in tx.execute(chosen).mappings()]
-
-
-def list_sessions(
-    tx: Tx,
-    org_id: str,
-    *,
-    since: datetime,
-    until: datetime | None = None,
-    source_ids: Sequence[str] | None = None,
-    environment: str | None = None,
-    flagged: bool = False,
-    strained: bool = False,
-    repeat: bool = False,
-    intent: str | None = None,
-    failed_search: str | None = None,
-    over_before: datetime | None = None,
-    after: tuple[datetime, str] | None = None,
-    limit: int = 50,
-) -> SessionPage:
-    """With an event in the range, the latest first; `after` is where the page before ended.
-
-    `intent` in any case and spacing, `failed_search` to the letter; sessions without an event since
-    `over_before` count as over.
-    """
-    chosen = select(telemetry_sessions).where(_s.org_id == org_id, _s.last_event_at >= since)
-    if until is not None:
-        chosen = chosen.where(_s.started_at < until)
-    if source_ids is not None:
-        chosen = chosen.where(_s.source_id.in_(source_ids))
-    if environment is not None:
-        chosen = chosen.where(_s.environment == environment)
-    for wanted, column in ((flagged, _s.flagged), (strained, _s.strained), (repeat, _s.repeat)):
-        if wanted:
-            chosen = chosen.where(column == true())
-    if intent is not None:
-        having = select(_i.session_id).where(_i.org_id == org_id, _i.intent_key == key_of(intent))
-        chosen = chosen.where(_s.id.in_(having))
-    if failed_search is not None:
-        failed: ColumnElement[bool] = _q.state.in_(FAILED)
-        if over_before is not None:
-            failed = or_(failed, and_(_q.state == FAILED_AT_THE_END, _s.last_event_at < over_before))
-        mine = (_q.session_id == _s.id, _q.org_id == org_id, _q.query_key == exact_key_of(failed_search))
-        chosen = chosen.join(telemetry_session_searches, and_(*mine)).where(failed)
-    if after is not None:
-        at, session_id = after
-        earlier = and_(_s.last_event_at == at, _s.id < session_id)
-        chosen = chosen.where(or_(_s.last_event_at < at, earlier))
-    chosen = chosen.order_by(_s.last_event_at.desc(), _s.id.desc()).limit(limit + 1)
-    rows = [_session(row) for row in tx.execute(chosen).mappings()]
-    last = rows[limit - 1] if len(rows) > limit else None
-    return SessionPage(rows=rows[:limit], next_after=(last.last_event_at, last.id) if last else None)
-
-
-def count_sessions(
-    tx: Tx, org_id: str, bounds: Sequence[datetime], *, source_ids: Sequence[str] | None = None
-) -> list[SessionCounts]:
-    """Of those that began between one bound and the next, for each two bounds that follow each other."""
-    told: list[ColumnElement[int]] = []
-    for since, until in pairwise(bounds):
-        began = and_(_s.started_at >= since, _s.started_at < until)
-        told += [
-            func.sum(case((began, 1), else_=0)),
-            func.sum(case((and_(began, _s.strained), 1), else_=0)),
-            func.sum(case((and_(began, _s.has_intent), 1), else_=0)),
-        ]
-    # `IN` names both values, so that the index serves; whoever began since then was heard of since then.
-    chosen = select(*told).where(
-        _s.org_id == org_id, _s.strained.in_([True, False]), _s.last_event_at >= bounds[0]
-    )
-    if source_ids is not None:
-        chosen = chosen.where(_s.source_id.in_(source_ids))
-    sums = [int(number or 0) for number in tx.execute(chosen).one()]
-    return [
-        SessionCounts(sessions=sums[at], strained=sums[at + 1], with_intent=sums[at + 2])
-        for at in range(0, len(sums), 3)
-    ]
-
-
-def flag_session(tx: Tx, org_id: str, session_id: str, *, flagged: bool) -> bool:
-    """A person's flag; whether there is such a session."""
-    chosen = update(telemetry_sessions).where(_s.org_id == org_id, _s.id == session_id)
-    by_rule = or_(*(_s[flag] > 0 for flag in FLAGS))
-    either = true() if flagged else by_rule
-    return tx.execute(chosen.values(flagged_by_person=flagged, flagged=either)).rowcount == 1
-
-
-def find_recent_session(
-    tx: Tx,
-    *,
-    org_id: str,
-    source_id: str,
-    environment: str,
-    key_id: str,
-    trace_id: str | None = None,
-    client: tuple[str, str] | None = None,
-    since: datetime,
-) -> str | None:
-    """The latest session of this key since then: of a trace, of a client, or any."""
-    chosen = select(_s.id).where(
-        _s.key_id == key_id,
-        _s.org_id == org_id,
-        _s.source_id == source_id,
-        _s.environment == environment,
-        _s.last_event_at >= since,
-    )
-    if trace_id is not None:
-        chosen = chosen.where(_s.trace_id == trace_id)
-    if client is not None:
-        chosen = chosen.where(_s.client_name == client[0], _s.client_version == client[1])
-    found: str | None = tx.scalar(chosen.order_by(_s.last_event_at.desc()).limit(1))
-    return found
 
 
 def sums(
@@ -391,15 +267,4 @@ def _stored(row: RowMapping) -> StoredEvent:
     values |= {name: tuple(values[name]) for name in _SEQUENCES}
     return StoredEvent(
         event=Event(**values), starts_session=row["starts_session"], first_script=row["first_script"]
-    )
-
-
-def _session(row: RowMapping) -> Session:
-    given = {name: row[name] for name in _SESSION_FIELDS}
-    trail = from_json(row["trail"])
-    return Session(
-        **given,
-        flags=tuple(flag for flag in FLAGS if row[flag]),
-        intents=tuple(trail.intents),
-        signals=tuple(signal for signal in SIGNALS if getattr(trail, signal)),
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Literal
 
@@ -26,14 +27,27 @@ _SHARED = ("scripts", "script_errors", "searches", "search_misses", "calls")
 _STATED = ("frustration_sum", "frustration_count")
 SESSION_COUNTS = ("events", *_SHARED, "errors", *_STATED, *FLAGS)
 ROLL_UP_COUNTS = (
-    *("sessions", "refused", "first_scripts", "first_script_successes"),
+    *("sessions", "strained_sessions", "sessions_with_intent"),
+    *("refused", "first_scripts", "first_script_successes"),
     *_SHARED,
     *_STATED,
     *DURATIONS,
 )
 _PLACE = ("org_id", "source_id", "environment", "at")
 _HOUR_MS = 3_600_000
+_DAY_MS = 24 * _HOUR_MS
 USE_COUNTS = ("scripts", "sessions", "calls", "errors")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionChange:
+    """What events made of a session, as far as the bucket that it is counted in tells it: one more or one
+    less."""
+
+    place: tuple[str, str, str]
+    counted_at: datetime
+    strained: int
+    with_intent: int
 
 
 def bucket_start(at: datetime, bucket: Bucket) -> datetime:
@@ -49,18 +63,20 @@ def ran_script(event: Event) -> bool:
     return event.kind == "script" and was_carried_out(event)
 
 
-def _counts(event: Event) -> Counts:
+def _count(row: Row, event: Event, script: bool) -> None:
     """What a session's and a bucket's counters have in common."""
-    script, search = ran_script(event), event.kind == "search" and was_carried_out(event)
-    return {
-        "scripts": int(script),
-        "script_errors": int(script and event.outcome == "error"),
-        "searches": int(search),
-        "search_misses": int(search and event.outcome == "miss"),
-        "calls": len(event.calls),
-        "frustration_sum": event.frustration or 0,
-        "frustration_count": int(event.frustration is not None),
-    }
+    outcome = event.outcome
+    if script:
+        row["scripts"] += 1
+        row["script_errors"] += outcome == "error"
+    elif event.kind == "search" and was_carried_out(event):
+        row["searches"] += 1
+        row["search_misses"] += outcome == "miss"
+    if event.calls:
+        row["calls"] += len(event.calls)
+    if event.frustration is not None:
+        row["frustration_sum"] += event.frustration
+        row["frustration_count"] += 1
 
 
 def tally_sessions(events: Sequence[Event]) -> list[Row]:
@@ -70,12 +86,12 @@ def tally_sessions(events: Sequence[Event]) -> list[Row]:
         row = rows.get(event.session_id)
         if row is None:
             row = rows[event.session_id] = _new_session(event)
-        _add(row, _counts(event))
+        _count(row, event, ran_script(event))
         row["events"] += 1
         row["errors"] += event.outcome == "error"
         for flag in event.flags:
             row[flag] += 1
-        row["started_at"] = min(row["started_at"], event.at)
+        row["started_at"] = row["counted_at"] = min(row["started_at"], event.at)
         row["last_event_at"] = max(row["last_event_at"], event.at)
         if event.frustration is not None:
             row["frustration_max"] = max(event.frustration, row["frustration_max"] or 0)
@@ -95,6 +111,7 @@ def _new_session(event: Event) -> Row:
         "trace_id": event.trace_id,
         "started_at": event.at,
         "last_event_at": event.at,
+        "counted_at": event.at,
         "frustration_max": None,
         "flagged_by_person": False,
         **dict.fromkeys(SESSION_COUNTS, 0),
@@ -115,23 +132,34 @@ def placed(events: Sequence[Event], before: dict[str, tuple[int, int]]) -> list[
     return out
 
 
-def tally_hours(stored: Iterable[StoredEvent]) -> list[Row]:
-    rows: dict[tuple[str, str, str, datetime], Counts] = {}
-    hours: dict[int, datetime] = {}
+def tally_hours(stored: Iterable[StoredEvent], became: Iterable[SessionChange] = ()) -> list[Row]:
+    rows: dict[tuple[str, str, str, int], Counts] = {}
+
+    def counts_of(place: tuple[str, str, str], at: datetime) -> Counts:
+        key = (*place, to_millis(at) // _HOUR_MS)
+        return rows.get(key) or rows.setdefault(key, dict.fromkeys(ROLL_UP_COUNTS, 0))
+
     for each in stored:
         event = each.event
-        number = to_millis(event.at) // _HOUR_MS
-        at = hours.get(number) or hours.setdefault(number, from_millis(number * _HOUR_MS))
-        key = (event.org_id, event.source_id, event.environment, at)
-        counts = rows.get(key) or rows.setdefault(key, dict.fromkeys(ROLL_UP_COUNTS, 0))
-        _add(counts, _counts(event))
+        script = ran_script(event)
+        counts = counts_of((event.org_id, event.source_id, event.environment), event.at)
+        _count(counts, event, script)
         counts["sessions"] += each.starts_session
-        counts["refused"] += not was_carried_out(event)
-        counts["first_scripts"] += each.first_script
-        counts["first_script_successes"] += each.first_script and event.outcome == "ok"
-        if ran_script(event):
+        if script:
             counts[duration_column(event.duration_ms)] += 1
-    return [dict(zip(_PLACE, key, strict=True)) | counts for key, counts in sorted(rows.items())]
+            if each.first_script:
+                counts["first_scripts"] += 1
+                counts["first_script_successes"] += event.outcome == "ok"
+        elif not was_carried_out(event):
+            counts["refused"] += 1
+    for change in became:
+        counts = counts_of(change.place, change.counted_at)
+        counts["strained_sessions"] += change.strained
+        counts["sessions_with_intent"] += change.with_intent
+    return [
+        dict(zip(_PLACE, (*place, from_millis(hour * _HOUR_MS)), strict=True)) | counts
+        for (*place, hour), counts in sorted(rows.items())
+    ]
 
 
 def tally_days(hours: Iterable[Row]) -> list[Row]:
@@ -157,25 +185,38 @@ def session_operations(events: Iterable[Event]) -> list[tuple[str, str]]:
 def tally_use(events: Iterable[Event], new_pairs: set[tuple[str, str]]) -> list[Row]:
     """Use of operations by day. A session counts on the day on which it first called the operation:
     `new_pairs` are the sessions and operations that were not there before."""
-    rows: dict[tuple[str, str, str, datetime], Row] = {}
+    rows: dict[tuple[str, str, str, int], Row] = {}
     left = set(new_pairs)
     for event in events:
-        for name in _operations(event):
-            key = (event.source_id, event.environment, name, bucket_start(event.at, "day"))
-            row = rows.setdefault(key, {"org_id": event.org_id, **dict.fromkeys(USE_COUNTS, 0)})
-            mine = [call for call in event.calls if call.get("operationId") == name]
-            row["scripts"] += 1
-            row["calls"] += len(mine)
-            row["errors"] += sum(call.get("outcome") != "ok" for call in mine)
-            if (event.session_id, name) in left:
-                left.remove((event.session_id, name))
-                row["sessions"] += 1
+        if not event.calls:
+            continue
+        day = to_millis(event.at) // _DAY_MS
+        seen: set[str] = set()
+        for call in event.calls:
+            name = call.get("operationId")
+            if not name:
+                continue
+            key = (event.source_id, event.environment, name, day)
+            row = rows.get(key)
+            if row is None:
+                row = rows[key] = {"org_id": event.org_id, **dict.fromkeys(USE_COUNTS, 0)}
+            row["calls"] += 1
+            row["errors"] += call.get("outcome") != "ok"
+            if name not in seen:
+                seen.add(name)
+                row["scripts"] += 1
+                if (event.session_id, name) in left:
+                    left.remove((event.session_id, name))
+                    row["sessions"] += 1
     names = ("source_id", "environment", "operation_id", "at")
-    return [dict(zip(names, key, strict=True)) | row for key, row in sorted(rows.items())]
+    return [
+        dict(zip(names, (*place, from_millis(day * _DAY_MS)), strict=True)) | row
+        for (*place, day), row in sorted(rows.items(), key=lambda item: item[0])
+    ]
 
 
 def _operations(event: Event) -> set[str]:
-    return {name for call in event.calls if (name := call.get("operationId"))}
+    return {name for call in event.calls if (name := call.get("operationId"))} if event.calls else set()
 
 
 def _add(row: Row, counts: Counts) -> None:

@@ -7,12 +7,13 @@ same session at the same time.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from datetime import datetime
 from typing import Any
 
 from sqlalchemy import Row, bindparam, case, delete, select, update
 
+from ammeter.engines.db.bulk import put_rows
 from ammeter.engines.db.database import Tx
 from ammeter.engines.db.dialects import merging_insert
 from ammeter.engines.db.tables import (
@@ -22,6 +23,7 @@ from ammeter.engines.db.tables import (
     telemetry_sessions,
 )
 from ammeter.features.telemetry.model import FLAGS, HIGH_FRUSTRATION, Event, StoredEvent
+from ammeter.features.telemetry.tally import SessionChange
 from ammeter.features.telemetry.trail import Followed, follow, from_json, to_json
 
 _s, _i, _a, _q = (
@@ -31,12 +33,19 @@ _s, _i, _a, _q = (
     telemetry_session_searches.c,
 )
 
-NEEDED = (_s.id, _s.trail, _s.repeat, _s.flagged_by_person, _s.frustration_max, *(_s[flag] for flag in FLAGS))
+NEEDED = (
+    *(_s.id, _s.trail, _s.repeat, _s.flagged_by_person, _s.frustration_max, *(_s[flag] for flag in FLAGS)),
+    *(_s.counted_at, _s.strained, _s.has_intent),
+)
 """What must be known of a session's row to follow it on."""
 
 
-def add_trails(tx: Tx, stored: Iterable[StoredEvent], sessions: Mapping[str, Row[Any]]) -> None:
-    """`sessions`: the rows of the events' sessions as they are now, by id."""
+def add_trails(
+    tx: Tx, stored: Iterable[StoredEvent], sessions: Mapping[str, Row[Any]], fresh: Set[str]
+) -> list[SessionChange]:
+    """`sessions`: the rows of the events' sessions as they are now, by id; `fresh`: those without earlier
+    events. What the sums must be told: which
+    of them have come to be strained, or to have an intent, or are so no longer."""
     events: dict[str, list[Event]] = defaultdict(list)
     for each in stored:
         events[each.event.session_id].append(each.event)
@@ -47,13 +56,28 @@ def add_trails(tx: Tx, stored: Iterable[StoredEvent], sessions: Mapping[str, Row
     firsts = {session_id: events[session_id][0] for session_id in followed}
     _add_intents(tx, followed, firsts)
     again = _asked_before(tx, followed, events)
-    _keep_searches(tx, followed, firsts)
-    tx.execute(
-        update(telemetry_sessions).where(_s.id == bindparam("session")),
-        [
-            _facts(sessions[session_id], each, repeat=session_id in again)
-            for session_id, each in followed.items()
-        ],
+    _keep_searches(tx, followed, firsts, fresh)
+    facts = [
+        _facts(sessions[session_id], each, repeat=session_id in again)
+        for session_id, each in followed.items()
+    ]
+    tx.execute(update(telemetry_sessions).where(_s.id == bindparam("session")), facts)
+    return [
+        change
+        for fact in facts
+        if (change := _change(sessions[fact["session"]], firsts[fact["session"]], fact)) is not None
+    ]
+
+
+def _change(was: Row[Any], event: Event, fact: Mapping[str, Any]) -> SessionChange | None:
+    strained, with_intent = fact["strained"] - was.strained, fact["has_intent"] - was.has_intent
+    if not strained and not with_intent:
+        return None
+    return SessionChange(
+        place=(event.org_id, event.source_id, event.environment),
+        counted_at=was.counted_at,
+        strained=strained,
+        with_intent=with_intent,
     )
 
 
@@ -72,12 +96,11 @@ def _facts(session: Row[Any], followed: Followed, *, repeat: bool) -> dict[str, 
 
 def _add_intents(tx: Tx, followed: Mapping[str, Followed], firsts: Mapping[str, Event]) -> None:
     rows = [
-        {"session_id": session_id, "intent_key": key, "org_id": firsts[session_id].org_id}
+        (session_id, key, firsts[session_id].org_id)
         for session_id, each in followed.items()
         for key in sorted(each.new_intents)
     ]
-    if rows:
-        tx.execute(merging_insert(tx, telemetry_session_intents).on_conflict_do_nothing(), rows)
+    put_rows(tx, telemetry_session_intents, rows)
 
 
 def _asked_before(tx: Tx, followed: Mapping[str, Followed], events: Mapping[str, list[Event]]) -> set[str]:
@@ -113,39 +136,27 @@ def _askers(event: Event) -> Iterable[str]:
         yield f"client {event.client_name} {event.client_version}"
 
 
-def _keep_searches(tx: Tx, followed: Mapping[str, Followed], firsts: Mapping[str, Event]) -> None:
+def _keep_searches(
+    tx: Tx, followed: Mapping[str, Followed], firsts: Mapping[str, Event], fresh: Set[str]
+) -> None:
     """Searches of this batch with their texts; of earlier ones what has become of them."""
-    new, later, used = list[dict[str, str]](), list[dict[str, str]](), list[dict[str, str]]()
+    new, later, used = list[tuple[str, ...]](), list[dict[str, str]](), list[dict[str, str]]()
     for session_id, each in followed.items():
+        org_id = firsts[session_id].org_id
         for key, (words, state) in sorted(each.searches.items()):
-            place = {"session": session_id, "key": key}
             if state == "used":
-                used.append(place)
+                if session_id not in fresh:
+                    used.append({"session": session_id, "key": key})
             elif words:
-                new.append(
-                    {
-                        "session_id": session_id,
-                        "query_key": key,
-                        "org_id": firsts[session_id].org_id,
-                        "query": words,
-                        "state": state,
-                    }
-                )
+                new.append((session_id, key, org_id, words, state))
             else:
-                later.append({**place, "became": state})
+                later.append({"session": session_id, "key": key, "became": state})
     mine = (_q.session_id == bindparam("session"), _q.query_key == bindparam("key"))
     if used:
         tx.execute(delete(telemetry_session_searches).where(*mine), used)
     if later:
         tx.execute(update(telemetry_session_searches).where(*mine).values(state=bindparam("became")), later)
-    if new:
-        making = merging_insert(tx, telemetry_session_searches)
-        tx.execute(
-            making.on_conflict_do_update(
-                index_elements=[_q.session_id, _q.query_key], set_={"state": making.excluded.state}
-            ),
-            new,
-        )
+    put_rows(tx, telemetry_session_searches, new, replacing=("state",))
 
 
 def prune_trails(tx: Tx, session_ids: Sequence[str]) -> None:

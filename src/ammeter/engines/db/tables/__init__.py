@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from ammeter.engines.db.tables.columns import metadata
 from ammeter.engines.db.tables.evals import (
+    run_counts,
     run_evaluations,
     run_events,
     run_keys,
@@ -23,8 +24,10 @@ from ammeter.engines.db.tables.identity import (
     organizations,
     people,
     run_usage,
+    web_sessions,
 )
 from ammeter.engines.db.tables.insights import (
+    insight_cluster_days,
     insight_clusters,
     insight_forms,
     insight_intents,
@@ -34,6 +37,8 @@ from ammeter.engines.db.tables.insights import (
     insight_sessions,
     insight_shown,
     insight_states,
+    insight_topic_clusters,
+    insight_topic_days,
     insight_topics,
 )
 from ammeter.engines.db.tables.serving import (
@@ -44,6 +49,7 @@ from ammeter.engines.db.tables.serving import (
     skills,
     sources,
 )
+from ammeter.engines.db.tables.suite import suite_cases, suite_runs, suites
 from ammeter.engines.db.tables.telemetry import (
     DURATION_COLUMNS,
     telemetry_askers,
@@ -66,6 +72,7 @@ __all__ = [
     "audit_events",
     "auth_profiles",
     "bundles",
+    "insight_cluster_days",
     "insight_clusters",
     "insight_forms",
     "insight_intents",
@@ -75,6 +82,8 @@ __all__ = [
     "insight_sessions",
     "insight_shown",
     "insight_states",
+    "insight_topic_clusters",
+    "insight_topic_days",
     "insight_topics",
     "jobs",
     "members",
@@ -83,6 +92,7 @@ __all__ = [
     "organizations",
     "people",
     "rate_buckets",
+    "run_counts",
     "run_evaluations",
     "run_events",
     "run_keys",
@@ -92,6 +102,9 @@ __all__ = [
     "skill_versions",
     "skills",
     "sources",
+    "suite_cases",
+    "suite_runs",
+    "suites",
     "telemetry_askers",
     "telemetry_days",
     "telemetry_events",
@@ -101,6 +114,7 @@ __all__ = [
     "telemetry_session_operations",
     "telemetry_session_searches",
     "telemetry_sessions",
+    "web_sessions",
     "workflow_versions",
     "workflows",
 ]

@@ -97,6 +97,7 @@ runs = Table(
     Column("error", Text),
     Column("cancel_requested", Boolean, nullable=False),
     Column("search_text", Text, nullable=False),
+    Column("bundle_id", Text),
     Index(None, "org_id", "at"),
     # The text along with it: a search reads the index alone.
     Index("ix_runs_search", "org_id", "at", "search_text"),
@@ -107,6 +108,20 @@ runs = Table(
     partial_index("ix_runs_score", "org_id", "score", "at", where="score IS NOT NULL"),
     partial_index("ix_runs_duration_ms", "org_id", "duration_ms", "at", where="duration_ms IS NOT NULL"),
     partial_index("ix_runs_cost_usd", "org_id", "cost_usd", "at", where="cost_usd IS NOT NULL"),
+    partial_index("ix_runs_suite_run", "suite_run_id", where="suite_run_id IS NOT NULL"),
+)
+
+# No foreign keys: a count that is 0 may outlive what it counted.
+run_counts = Table(
+    "run_counts",
+    metadata,
+    Column("org_id", Text, primary_key=True),
+    Column("day", Instant, primary_key=True),
+    Column("workflow_id", Text, primary_key=True),
+    Column("source_id", Text, primary_key=True),
+    Column("status", Text, primary_key=True),
+    Column("classification", Text, primary_key=True),
+    Column("n", BigInteger, nullable=False),
 )
 
 run_keys = Table(

@@ -60,6 +60,17 @@ members = Table(
     UniqueConstraint("org_id", "person_id"),
 )
 
+web_sessions = Table(
+    "web_sessions",
+    metadata,
+    id_column(),
+    Column("token_hash", LargeBinary, nullable=False, unique=True),
+    Column("person_id", Text, ForeignKey("people.id"), nullable=False, index=True),
+    Column("org_id", Text, ForeignKey("organizations.id")),
+    Column("created_at", Instant, nullable=False),
+    Column("seen_at", Instant, nullable=False, index=True),
+)
+
 api_keys = Table(
     "api_keys",
     metadata,

@@ -74,9 +74,13 @@ insight_intents = Table(
     Column("frustration_max", Integer),
     Column("operations", JSON, nullable=False),
     Column("example", Text, nullable=False),
+    # `last_at` again, where the rows of the session lie on more than one day: see insight_topic_days.
+    Column("spread_at", Instant),
     Index(None, "org_id", "last_at"),
     Index(None, "topic_id", "last_at"),
+    Index(None, "topic_id", "first_at"),
     Index(None, "form_id", "last_at"),
+    partial_index("ix_insight_intents_spread", "org_id", "spread_at", where="spread_at IS NOT NULL"),
 )
 
 insight_topics = Table(
@@ -143,9 +147,51 @@ insight_misses = Table(
     Column("query", Text, nullable=False),
     Column("shown", JSON, nullable=False),
     Column("later_used", JSON, nullable=False),
+    Column("spread_at", Instant),
     Index(None, "org_id", "at"),
     Index(None, "cluster_id", "at"),
     Index(None, "session_id"),
+    partial_index("ix_insight_misses_spread", "org_id", "spread_at", where="spread_at IS NOT NULL"),
+)
+
+# Sums of the rows above by day (UTC), so that a long range is read without them. `sessions` are those whose
+# rows lie on one day alone: the sums of several days add up. The few others are counted from their rows,
+# which `spread_at` finds. An intent without a topic is counted under the empty id.
+insight_topic_days = Table(
+    "insight_topic_days",
+    metadata,
+    Column("org_id", Text, primary_key=True),
+    Column("at", Instant, primary_key=True),
+    Column("topic_id", Text, primary_key=True),
+    Column("source_id", Text, primary_key=True),
+    Column("intents", Integer, nullable=False),
+    Column("sessions", Integer, nullable=False),
+    Column("scripts", Integer, nullable=False),
+    Column("frustration_sum", Integer, nullable=False),
+    Column("frustration_count", Integer, nullable=False),
+)
+
+insight_cluster_days = Table(
+    "insight_cluster_days",
+    metadata,
+    Column("org_id", Text, primary_key=True),
+    Column("at", Instant, primary_key=True),
+    Column("cluster_id", Text, primary_key=True),
+    Column("source_id", Text, primary_key=True),
+    Column("searches", Integer, nullable=False),
+    Column("sessions", Integer, nullable=False),
+)
+
+# Failed searches of sessions that had an intent of the topic; sessions of one day alone.
+insight_topic_clusters = Table(
+    "insight_topic_clusters",
+    metadata,
+    Column("org_id", Text, primary_key=True),
+    Column("topic_id", Text, primary_key=True),
+    Column("at", Instant, primary_key=True),
+    Column("cluster_id", Text, primary_key=True),
+    Column("source_id", Text, primary_key=True),
+    Column("searches", Integer, nullable=False),
 )
 
 # Per session: what its searches showed of an operation, and whether a script called it.

@@ -102,13 +102,11 @@ telemetry_sessions = Table(
     Column("strained", Boolean, nullable=False, server_default=false()),
     Column("repeat", Boolean, nullable=False, server_default=false()),
     Column("flagged", Boolean, nullable=False, server_default=false()),
+    # In the bucket of which instant the sums count it; stays when an earlier event comes late.
+    Column("counted_at", Instant, nullable=False, server_default="0"),
     Index(None, "org_id", "last_event_at"),
     Index(None, "key_id", "last_event_at"),
-    # Holds all that sessions are counted by, so that counting reads no row.
-    Index(
-        "ix_telemetry_sessions_strained",
-        *("org_id", "strained", "last_event_at", "started_at", "source_id", "has_intent"),
-    ),
+    Index("ix_telemetry_sessions_strained", "org_id", "strained", "last_event_at"),
     Index("ix_telemetry_sessions_repeat", "org_id", "repeat", "last_event_at"),
     Index("ix_telemetry_sessions_flagged", "org_id", "flagged", "last_event_at"),
     partial_index("ix_telemetry_sessions_trace_id", "trace_id", where="trace_id IS NOT NULL"),
@@ -182,6 +180,7 @@ def _roll_up(name: str) -> Table:
         *("frustration_sum", "frustration_count", "first_scripts", "first_script_successes"),
         *DURATION_COLUMNS,
     )
+    later = ("strained_sessions", "sessions_with_intent")
     return Table(
         name,
         metadata,
@@ -190,6 +189,7 @@ def _roll_up(name: str) -> Table:
         Column("environment", Text, primary_key=True),
         Column("at", Instant, primary_key=True, index=True),
         *(Column(count, BigInteger, nullable=False) for count in counts),
+        *(Column(count, BigInteger, nullable=False, server_default="0") for count in later),
     )
 
 
