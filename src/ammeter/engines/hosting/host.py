@@ -11,8 +11,9 @@ import random
 import shutil
 import sys
 import tempfile
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Collection, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -73,6 +74,10 @@ class Hosting:
         self.check()
         return await self._installer.install(package)
 
+    def prune(self, named: Collection[Package], before: datetime) -> int:
+        """Remove packages that nobody has used since, but for those named; how many went."""
+        return self._installer.prune(named, before.timestamp())
+
     @asynccontextmanager
     async def prepared(self, launch: Launch) -> AsyncIterator[Prepared]:
         self.check()
@@ -120,6 +125,7 @@ class Hosting:
                 "open_files": limits.open_files,
                 "file_bytes": limits.file_bytes,
             },
+            "folder": {"path": str(work), "bytes": limits.folder_bytes, "files": limits.folder_files},
             "processes": limits.processes,
             "uid": _own_uid(needed),
             "proxy": way_out,

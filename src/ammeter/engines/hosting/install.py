@@ -17,7 +17,7 @@ import secrets
 import shutil
 import signal
 import sys
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 from urllib.parse import quote
@@ -62,10 +62,26 @@ class Installer:
         assert found is not None, "it was put there just now"
         return found
 
+    def prune(self, named: Collection[Package], before: float) -> int:
+        """Take away what nobody has asked for since, and is none of those named; how many went."""
+        wanted = {self._place(one, one.version) for one in named if one.version}
+        gone = 0
+        for place in (place for registry in ("npm", "pypi") for place in self._root.glob(f"{registry}/*/*")):
+            if place not in wanted and _used_at(place) < before:
+                # Out of the way at once: nobody finds half of it.
+                place.replace(self._root / f"draft-{secrets.token_hex(6)}")
+                gone += 1
+        for draft in self._root.glob("draft-*"):
+            if _used_at(draft) < before:
+                shutil.rmtree(draft, ignore_errors=True)
+        return gone
+
     def _find(self, package: Package, version: str) -> Installed | None:
         place = self._place(package, version)
         if not place.is_dir():
             return None
+        with suppress(OSError):
+            os.utime(place)
         return Installed(registry=package.registry, name=package.name, version=version, folder=str(place))
 
     def _place(self, package: Package, version: str) -> Path:
@@ -185,3 +201,10 @@ def _why(package: Package, said: str) -> HostingFault:
     return HostingFault(
         "install", blank_secrets(f"{package.name} could not be installed: {' | '.join(lines[-4:])}"[:600])
     )
+
+
+def _used_at(place: Path) -> float:
+    try:
+        return place.stat().st_mtime
+    except FileNotFoundError:
+        return float("inf")

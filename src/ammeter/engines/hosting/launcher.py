@@ -14,6 +14,7 @@ import signal
 import socket
 import sys
 import threading
+import time
 from contextlib import suppress
 from typing import Any
 
@@ -21,6 +22,7 @@ from ammeter.engines.hosting import walls
 
 _PDEATHSIG, _SUBREAPER = 1, 36
 _NO_WALLS = 125
+_TOO_MUCH = -1
 _ROUND_S = 0.5
 
 
@@ -43,13 +45,17 @@ def main() -> None:
             os._exit(_NO_WALLS)
     os.close(0)
     os.close(1)
-    status = _watch(child, parent)
+    status = _watch(child, parent, **told["folder"])
     _kill_all(child)
+    if status == _TOO_MUCH:
+        mib = told["folder"]["bytes"] >> 20
+        _give_up(f"it filled its working folder: more than {mib} MiB, or files that cannot be counted")
     os._exit(os.waitstatus_to_exitcode(status) & 0xFF if status is not None else 1)
 
 
-def _watch(child: int, parent: int) -> int | None:
-    """The program's status, or None where it is to end before it has."""
+def _watch(child: int, parent: int, *, path: str, bytes: int, files: int) -> int | None:  # noqa: A002
+    """The program's status, or None where it is to end before it has; _TOO_MUCH where it wrote too much."""
+    looked_at = time.monotonic()
     while True:
         with suppress(ChildProcessError):
             ended, status = os.waitpid(child, os.WNOHANG)
@@ -58,6 +64,31 @@ def _watch(child: int, parent: int) -> int | None:
         seen = signal.sigtimedwait({signal.SIGCHLD, signal.SIGTERM, signal.SIGINT}, _ROUND_S)
         if (seen is not None and seen.si_signo != signal.SIGCHLD) or os.getppid() != parent:
             return None
+        if time.monotonic() - looked_at >= _ROUND_S:
+            if _is_over(path, bytes, files):
+                return _TOO_MUCH
+            looked_at = time.monotonic()
+
+
+def _is_over(path: str, most_bytes: int, most_files: int) -> bool:
+    """Whether the folder holds more than that. One that its owner closed to us is taken for full."""
+    folders = [path]
+    while folders:
+        try:
+            with os.scandir(folders.pop()) as entries:
+                for entry in entries:
+                    most_files -= 1
+                    with suppress(FileNotFoundError):
+                        most_bytes -= entry.stat(follow_symlinks=False).st_blocks * 512
+                    if most_files < 0 or most_bytes < 0:
+                        return True
+                    if entry.is_dir(follow_symlinks=False):
+                        folders.append(entry.path)
+        except FileNotFoundError:
+            continue
+        except OSError:
+            return True
+    return False
 
 
 def _kill_all(child: int) -> None:

@@ -49,6 +49,9 @@ class ProcessLimits:
     open_files: int = 1_024
     file_bytes: int = 256 << 20
     """Of each file it writes."""
+    folder_bytes: int = 1 << 30
+    """Of all files in its working folder; looked at twice a second."""
+    folder_files: int = 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

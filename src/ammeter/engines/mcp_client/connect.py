@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
+from dataclasses import replace
 from typing import Any, Protocol, TypeVar
 
 import mcp_types
@@ -22,7 +23,7 @@ from mcp_types import METHOD_NOT_FOUND
 from ammeter import __version__
 from ammeter.engines.egress.guard import EVERYTHING, Guard
 from ammeter.engines.mcp_client.faults import is_servers_own, translated
-from ammeter.engines.mcp_client.http import Seen, make_client
+from ammeter.engines.mcp_client.http import Seen, make_client, trusted
 from ammeter.engines.mcp_client.port import (
     Connection,
     Prompt,
@@ -202,8 +203,13 @@ class _Session:
                 yield streams
             return
 
+        await asyncio.to_thread(trusted)
+
         def client_factory(headers: Any = None, timeout: Any = None, auth: Any = None) -> Any:
-            return make_client(self._guard, target.headers, target.limits, self._seen, read_s=_READ_S)
+            renew = self._renewed if target.renew else None
+            return make_client(
+                self._guard, target.headers, target.limits, self._seen, read_s=_READ_S, renew=renew
+            )
 
         if target.transport == "sse":
             async with sse_client(
@@ -218,6 +224,13 @@ class _Session:
             ) as streams,
         ):
             yield streams
+
+    async def _renewed(self) -> Mapping[str, str] | None:
+        renewed = await self._target.renew() if self._target.renew else None
+        if renewed is None:
+            return None
+        self._target = replace(self._target, secrets=self._target.secrets | renewed.secrets)
+        return renewed.headers
 
     async def _all(
         self, ask: Callable[[Client, str | None], Awaitable[V]], rows_of: Callable[[V], list[T]]

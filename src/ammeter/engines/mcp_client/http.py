@@ -7,7 +7,8 @@ The SDK says little about why a request failed; what was seen here is kept in `S
 from __future__ import annotations
 
 import ssl
-from collections.abc import AsyncIterator, Iterable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping
+from functools import cache
 from urllib.parse import urlsplit
 
 import httpcore2
@@ -16,7 +17,14 @@ import httpx2
 from ammeter.engines.egress.guard import ForbiddenAddress, Guard
 from ammeter.engines.mcp_client.port import Limits, SourceFault
 
+NewHeaders = Callable[[], Awaitable[Mapping[str, str] | None]]
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
+
+
+@cache
+def trusted() -> ssl.SSLContext:
+    """The certificates of this machine; reading them takes tens of milliseconds: once, not on the loop."""
+    return ssl.create_default_context()
 
 
 class Seen:
@@ -27,18 +35,34 @@ class Seen:
 
 
 class GuardedTransport(httpx2.AsyncHTTPTransport):
-    def __init__(self, guard: Guard, limits: Limits, seen: Seen) -> None:
-        super().__init__(trust_env=False)
+    def __init__(self, guard: Guard, limits: Limits, seen: Seen, renew: NewHeaders | None) -> None:
+        super().__init__(verify=trusted(), trust_env=False)
         self._pool = httpcore2.AsyncConnectionPool(
-            ssl_context=ssl.create_default_context(),
+            ssl_context=trusted(),
             max_connections=16,
             max_keepalive_connections=4,
             keepalive_expiry=4.0,
             network_backend=_GuardedBackend(guard, limits, seen),
         )
         self._limits, self._seen = limits, seen
+        self._renew = renew
+        self._renewed: Mapping[str, str] = {}
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
+        sent_with = self._renewed
+        answer = await self._sent(request)
+        if answer.status_code != 401 or self._renew is None:
+            return answer
+        # A token may be revoked before its time; one that another request has renewed meanwhile will do.
+        fresh = await self._renew() if self._renewed is sent_with else self._renewed
+        if fresh is None:
+            return answer
+        self._renewed = fresh
+        await answer.aclose()
+        return await self._sent(request)
+
+    async def _sent(self, request: httpx2.Request) -> httpx2.Response:
+        request.headers.update(self._renewed)
         # Compressed answers would be small on the wire and large in memory.
         request.headers["accept-encoding"] = "identity"
         try:
@@ -134,10 +158,16 @@ class _GuardedBackend(httpcore2.AsyncNetworkBackend):
 
 
 def make_client(
-    guard: Guard, headers: Mapping[str, str], limits: Limits, seen: Seen, *, read_s: float
+    guard: Guard,
+    headers: Mapping[str, str],
+    limits: Limits,
+    seen: Seen,
+    *,
+    read_s: float,
+    renew: NewHeaders | None = None,
 ) -> httpx2.AsyncClient:
     return httpx2.AsyncClient(
-        transport=GuardedTransport(guard, limits, seen),
+        transport=GuardedTransport(guard, limits, seen, renew),
         headers=dict(headers),
         timeout=httpx2.Timeout(limits.connect_s, read=read_s),
         follow_redirects=False,

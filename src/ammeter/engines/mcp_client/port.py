@@ -7,7 +7,7 @@ organizations, secrets by name, and how a local process is confined.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
@@ -31,6 +31,18 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Renewed:
+    """Other credentials than those that were refused, and what of them is secret."""
+
+    headers: Mapping[str, str] = field(repr=False)
+    secrets: frozenset[str] = field(repr=False)
+
+
+Renew = Callable[[], Awaitable[Renewed | None]]
+"""None: there are no others."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Target:
     """Where a server is and with what it is met. HTTP transports have a URL, stdio has a command."""
 
@@ -47,6 +59,8 @@ class Target:
     cwd: str = "/"
     secrets: frozenset[str] = field(default=frozenset(), repr=False)
     """Values that must not be seen in a fault's message."""
+    renew: Renew | None = field(default=None, repr=False)
+    """Asked once for a request that the server answers with 401."""
     limits: Limits = field(default_factory=Limits)
 
 

@@ -17,6 +17,8 @@ from ammeter.engines.models.port import Conversation, Message, ToolAnswer, ToolC
 SCRIPTED = "builtin/scripted"
 REPLAY = "builtin/replay"
 MAX_STEPS = 500
+_MAX_VALUES = 50_000
+"""A few lines of YAML can mean a billion values."""
 
 _FENCE = re.compile(r"^ {0,3}```[ \t]*(\S*)[^\n]*\n(.*?)^ {0,3}```[ \t]*$", re.MULTILINE | re.DOTALL)
 _REFERENCE = re.compile(r"\{\{\s*([A-Za-z_][A-Za-z0-9_]*)((?:\.[A-Za-z0-9_-]+|\[\d+\])*)\s*\}\}")
@@ -52,13 +54,7 @@ def parse_plan(prompt: str) -> Plan:
             "builtin/scripted needs one fenced ```yaml or ```json block with its steps;"
             f" there are {len(blocks)}. For a prompt in words, name a language model in testerModelId."
         )
-    # Imported here: settings come by this file, and need no YAML.
-    import yaml
-
-    try:
-        value = yaml.safe_load(blocks[0])
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
-        raise PlanError(f"The plan is not YAML or JSON: {_first_line(error)}.") from None
+    value = _loaded(blocks[0])
     if not isinstance(value, dict) or not isinstance(value.get("steps"), list):
         raise PlanError("The plan is to be an object with a list `steps`.")
     if unknown := sorted(set(map(str, value)) - _PLAN_FIELDS):
@@ -73,6 +69,25 @@ def parse_plan(prompt: str) -> Plan:
             raise PlanError("The plan's answer is to be a text.")
         _check_references(answer, saved, "The plan's answer")
     return Plan(steps=steps, answer=answer)
+
+
+def _loaded(block: str) -> Any:
+    # Imported here: settings come by this file, and need no YAML.
+    import yaml
+
+    try:
+        # Not with libyaml, though it is quicker: deep nesting overflows its stack and ends the process.
+        value = yaml.safe_load(block)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise PlanError(f"The plan is not YAML or JSON: {_first_line(error)}.") from None
+    waiting, seen = [value], 0
+    while waiting:
+        seen += 1
+        if seen > _MAX_VALUES:
+            raise PlanError(f"The plan holds more than {_MAX_VALUES} values, counting aliases each time.")
+        one = waiting.pop()
+        waiting += one.values() if isinstance(one, dict) else one if isinstance(one, list) else ()
+    return value
 
 
 def _step(raw: Any, number: int, saved: set[str]) -> Step:

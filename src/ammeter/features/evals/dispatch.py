@@ -43,6 +43,8 @@ class Order:
     trigger: Trigger = "ci"
     tags: tuple[str, ...] = ()
     suite_run_id: str | None = None
+    bundle_id: str | None = None
+    """A stored bundle of the source to play against, instead of the one it serves."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,6 +138,7 @@ def _insert(tx: Tx, workflow: Workflow, target: Target, order: Order, jobs: Jobs
         skill_version_id=target.skill_version_id,
         baseline_run_id=order.baseline_run_id,
         suite_run_id=order.suite_run_id,
+        bundle_id=order.bundle_id,
         at=at,
         queued_at=at,
         # An index entry of PostgreSQL has at most 2,704 bytes.

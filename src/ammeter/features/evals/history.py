@@ -13,7 +13,7 @@ from ammeter.base.errors import NotFound
 from ammeter.base.ids import is_id
 from ammeter.base.pages import Page, PageRequest
 from ammeter.engines.db.database import Tx
-from ammeter.features.evals import store
+from ammeter.features.evals import list_store, store
 from ammeter.features.evals.compare import Comparison, compare
 from ammeter.features.evals.model import Evaluation, Range, Run, RunQuery, Statistics
 from ammeter.features.evals.spans import CallRow, Span, calls_of, spans_of
@@ -45,7 +45,7 @@ def get_run(tx: Tx, actor: Actor, org_id: str, run_id: str, *, lock: bool = Fals
 
 
 def search_runs(tx: Tx, actor: Actor, org_id: str, asked: RunQuery, page: PageRequest) -> Page[Run]:
-    return store.search_runs(tx, org_id, replace(asked, source_ids=actor.source_ids), page)
+    return list_store.search_runs(tx, org_id, replace(asked, source_ids=actor.source_ids), page)
 
 
 def since(word: Range) -> RunQuery:

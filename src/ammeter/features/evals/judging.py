@@ -68,10 +68,21 @@ def warnings_of(bench: Bench, tester: str) -> list[str]:
     return []
 
 
+def asks_judge(bench: Bench) -> bool:
+    """Whether any mark needs the judge, and with it some time."""
+    return bench.judge is not None and any(
+        criterion.assertion is None and not _is_of_plan(bench, criterion) for criterion in criteria_of(bench)
+    )
+
+
+def _is_of_plan(bench: Bench, criterion: Criterion) -> bool:
+    return bench.plan is not None and criterion.id in (IMPLICIT.id, PLAN.id)
+
+
 async def _mark(bench: Bench, criterion: Criterion, spent: Spent) -> Mark:
     if criterion.assertion is not None:
         return assertions.check(criterion, bench.spans)
-    if bench.plan is not None and criterion.id in (IMPLICIT.id, PLAN.id):
+    if _is_of_plan(bench, criterion):
         return _plan_mark(bench, criterion)
     if bench.judge is None:
         problem = "This server has no judge model (AMMETER_JUDGE_MODEL); give the criterion an assertion."

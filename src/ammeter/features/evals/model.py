@@ -109,6 +109,8 @@ class Run:
     error: str | None = None
     cancel_requested: bool = False
     search_text: str = ""
+    bundle_id: str | None = None
+    """The stored bundle that it is played against; None: what the source serves."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

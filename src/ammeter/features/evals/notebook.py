@@ -12,8 +12,10 @@ from typing import Any
 
 from ammeter.base.clock import now
 from ammeter.base.errors import Unavailable
-from ammeter.engines.db.database import Database
+from ammeter.engines.db.database import Tx
+from ammeter.engines.db.together import SharedWrites
 from ammeter.engines.jobs.port import JobRun
+from ammeter.engines.mcp_client.port import Connection
 from ammeter.engines.redact.redactor import Redactor
 from ammeter.features.evals import store
 from ammeter.features.evals.events import Event, Row
@@ -28,11 +30,12 @@ _DROPPED = "[content dropped: it could not be redacted]"
 class RunNotebook:
     """The `Notebook` of one run."""
 
-    def __init__(self, db: Database, job: JobRun, run: Run, prompt: str, rows: Sequence[Row]) -> None:
-        self._db = db
+    def __init__(self, writes: SharedWrites, job: JobRun, run: Run, prompt: str, rows: Sequence[Row]) -> None:
+        self._writes = writes
         self._job = job
         self._run_id = run.id
         self._known: frozenset[str] = frozenset()
+        self._connections: list[Connection] = []
         self._waiting: list[Row] = []
         self._phase: Phase = run.phase
         self.rows: list[Row] = list(rows)
@@ -46,15 +49,23 @@ class RunNotebook:
     def keep_secret(self, values: frozenset[str]) -> None:
         self._known |= values
 
+    def keep_secrets_of(self, connection: Connection) -> None:
+        """Those that it has now and those that it may yet be given."""
+        self._connections.append(connection)
+
     def clean(self, text: str) -> str:
-        return str(_clean(Redactor(self._known), text))
+        return str(_clean(Redactor(self._secrets), text))
+
+    @property
+    def _secrets(self) -> frozenset[str]:
+        return self._known.union(*(connection.secrets for connection in self._connections))
 
     def enter(self, phase: Phase) -> None:
         self._phase = phase
 
     def note(self, event: Event) -> None:
         self._story.apply(event)
-        row = Row(seq=len(self.rows) + 1, at=now(), event=redacted(event, self._known))
+        row = Row(seq=len(self.rows) + 1, at=now(), event=redacted(event, self._secrets))
         self.rows.append(row)
         self._waiting.append(row)
 
@@ -64,24 +75,27 @@ class RunNotebook:
         until = time.monotonic() + _PATIENCE_S
         while True:
             try:
-                return await self._db.run(self._write)
+                return await self._write()
             except Unavailable:
                 if time.monotonic() >= until:
                     raise
                 await asyncio.sleep(_PAUSE_S)
 
-    def _write(self) -> None:
-        waiting = list(self._waiting)
-        with self._db.write() as tx:
+    async def _write(self) -> None:
+        waiting, changes = list(self._waiting), {**self.counts(), "phase": self._phase}
+
+        def write(tx: Tx) -> None:
             self._job.check_in(tx)
             store.append_events(tx, self._run_id, waiting)
-            store.update_run(tx, self._run_id, {**self.counts(), "phase": self._phase})
+            store.update_run(tx, self._run_id, changes)
+
+        await self._writes.write(write)
         del self._waiting[: len(waiting)]
 
-    def take_waiting(self) -> list[Row]:
+    @property
+    def waiting(self) -> Sequence[Row]:
         """What is not yet written, for whoever writes it in a transaction of their own."""
-        waiting, self._waiting = self._waiting, []
-        return waiting
+        return self._waiting
 
     def counts(self) -> dict[str, Any]:
         story = self._story

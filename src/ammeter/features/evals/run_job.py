@@ -9,10 +9,13 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from typing import Any, Protocol
 
 from ammeter.base.clock import now
 from ammeter.engines.db.database import Database, Tx
+from ammeter.engines.db.together import SharedWrites
 from ammeter.engines.jobs.port import Handler, JobCancelled, JobRun
 from ammeter.engines.mcp_client.port import Connection, SourceFault
 from ammeter.engines.models.gateway import Models
@@ -32,7 +35,7 @@ from ammeter.features.evals.events import CallBegan, Connected, Judged, LimitRea
 from ammeter.features.evals.finish import finish, verdict_of
 from ammeter.features.evals.judge import Spent
 from ammeter.features.evals.judge_prompt import PROMPT_DIGEST
-from ammeter.features.evals.judging import Bench, mark_all, warnings_of
+from ammeter.features.evals.judging import Bench, asks_judge, mark_all, warnings_of
 from ammeter.features.evals.model import Mark, Run, Verdict
 from ammeter.features.evals.notebook import RunNotebook
 from ammeter.features.evals.spans import spans_of
@@ -64,8 +67,17 @@ _SYSTEM = (
     " in plain text without calling a tool."
 )
 
-Opener = Callable[[Source, AuthProfile | None], AbstractAsyncContextManager[Connection]]
-"""A connection to a source; SourceFault where it cannot be had."""
+
+class Opener(Protocol):
+    """A connection to a source, or to a stored bundle of it; SourceFault where it cannot be had."""
+
+    def __call__(
+        self, source: Source, profile: AuthProfile | None, *, bundle_id: str | None = None
+    ) -> AbstractAsyncContextManager[Connection]: ...
+
+
+def _begins(tx: Tx, run: Run) -> str | None:
+    return None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,20 +88,27 @@ class Laboratory:
     models: Models
     judge_model: str
     open: Opener
+    why_not_begin: Callable[[Tx, Run], str | None] = _begins
+    """Why a run that waited should not begin after all, where that is so."""
 
     def judge(self) -> Model | None:
         return self.models.get(self.judge_model) if self.judge_model else None
 
 
 def run_job(lab: Laboratory) -> Handler:
+    writes = SharedWrites(lab.db)
+
     async def handler(job: JobRun) -> object:
         run_id = str(job.job.payload["run_id"])
         loaded = await lab.db.run(load, lab, run_id)
         if loaded is None or loaded.run.status != "running":
             return None
-        performance = _Performance(lab, job, loaded)
+        performance = _Performance(lab, writes, job, loaded)
         try:
-            await performance.go()
+            if loaded.refusal is not None:
+                await lab.db.run(performance.end_refused, loaded.refusal)
+            else:
+                await performance.go()
         except Cancelled:
             await lab.db.run(performance.end_cancelled)
             raise JobCancelled from None
@@ -112,6 +131,7 @@ class Loaded:
     rows: Sequence[Row]
     skill: SkillVersion | None
     replayed: Sequence[Row]
+    refusal: str | None
 
 
 def load(lab: Laboratory, run_id: str) -> Loaded | None:
@@ -129,6 +149,7 @@ def load(lab: Laboratory, run_id: str) -> Loaded | None:
             rows=store.read_events(tx, run_id),
             skill=_skill(tx, source, run),
             replayed=_replayed_rows(tx, run, version),
+            refusal=lab.why_not_begin(tx, run) if run.started_at is None else None,
         )
 
 
@@ -162,48 +183,52 @@ def plan_of(loaded: Loaded) -> Plan | None:
 class _Performance:
     """One worker's part in a run."""
 
-    def __init__(self, lab: Laboratory, job: JobRun, loaded: Loaded) -> None:
+    def __init__(self, lab: Laboratory, writes: SharedWrites, job: JobRun, loaded: Loaded) -> None:
         self._lab = lab
+        self._writes = writes
         self._job = job
         self._loaded = loaded
         self._run = loaded.run
         self._version = loaded.version
-        self._notebook = RunNotebook(lab.db, job, loaded.run, loaded.version.tester_prompt, loaded.rows)
+        self._notebook = RunNotebook(writes, job, loaded.run, loaded.version.tester_prompt, loaded.rows)
         self._notebook.keep_secret(frozenset(lab.models.reachable.secrets))
         self._plan: Plan | None = None
+        self._model = self._make_model()
 
     async def go(self) -> None:
         if self._run.cancel_requested or self._job.cancelled.is_set():
             raise Cancelled
         await self._begin()
         story = self._notebook.story
-        self._make_model()
         if not story.tested:
             await self._test()
         marks: list[Mark] = []
         bench = self._bench()
         if story.fault is None:
+            if asks_judge(bench):
+                await self._notebook.flush()
             marks = await or_cancel(self._judge(bench), self._job.cancelled)
-        await self._lab.db.run(self._end, bench, marks)
+        await self._writes.write(lambda tx: self._end(tx, bench, marks))
 
     async def _begin(self) -> None:
         if self._run.started_at is None:
-            at = now()
-            self._run = await self._lab.db.run(self._started, at)
+            self._run = await self._started(now())
         if self._notebook.rows:
             self._notebook.note(Resumed(attempt=self._job.job.attempts))
             close_open_call(self._notebook)
             await self._notebook.flush()
 
-    def _started(self, at: object) -> Run:
-        with self._lab.db.write() as tx:
+    async def _started(self, at: datetime) -> Run:
+        skill = self._loaded.skill
+        begun: dict[str, Any] = {"started_at": at, "at": at, "phase": "connecting"}
+        begun["skill_version_id"] = skill.id if skill else None
+
+        def write(tx: Tx) -> None:
             self._job.check_in(tx)
-            skill = self._loaded.skill
-            begun = {"started_at": at, "at": at, "phase": "connecting"}
-            store.update_run(tx, self._run.id, begun | {"skill_version_id": skill.id if skill else None})
-            run = store.find_run(tx, self._run.id)
-        assert run is not None
-        return run
+            store.update_run(tx, self._run.id, begun)
+
+        await self._writes.write(write)
+        return replace(self._run, **begun)
 
     async def _test(self) -> None:
         story, policy = self._notebook.story, self._version.retry_policy
@@ -220,17 +245,17 @@ class _Performance:
                 await or_cancel(asyncio.sleep(pause_s), self._job.cancelled)
         self._notebook.note(TestEnded(tester=self._run.model_id))
         self._notebook.enter("judging")
-        await self._notebook.flush()
 
     async def _attempt(self) -> Broken | None:
-        model = self._make_model()
+        model = self._model
         if isinstance(model, Broken):
             return model
         self._notebook.enter("connecting")
         began = time.monotonic()
         try:
-            async with self._lab.open(self._loaded.source, self._loaded.profile) as connection:
-                self._notebook.keep_secret(connection.secrets)
+            opened = self._lab.open(self._loaded.source, self._loaded.profile, bundle_id=self._run.bundle_id)
+            async with opened as connection:
+                self._notebook.keep_secrets_of(connection)
                 async with asyncio.timeout(max(0.1, self._deadline - began)):
                     facts = await or_cancel(connection.initialize(), self._job.cancelled)
                     tools = await or_cancel(connection.list_tools(), self._job.cancelled)
@@ -324,27 +349,29 @@ class _Performance:
         stored = [row.event.mark for row in self._notebook.rows if isinstance(row.event, Judged)]
         return [store.mark_of(body) for body in stored]
 
-    def _end(self, bench: Bench, marks: Sequence[Mark]) -> None:
+    def _end(self, tx: Tx, bench: Bench, marks: Sequence[Mark]) -> None:
         story = self._notebook.story
         error = story.fault.message if story.fault else story.limit.message if story.limit else None
         error = None if error is None else self._notebook.clean(error)
         by_model = any(mark.judged_by == "model" for mark in marks)
-        with self._lab.db.write() as tx:
-            if not self._may_end(tx):
-                return
-            finish(
-                tx,
-                self._run,
-                verdict_of(story, marks),
-                marks=marks,
-                judge=(bench.judge.id, PROMPT_DIGEST) if by_model and bench.judge else None,
-                warnings=warnings_of(bench, self._run.model_id),
-                error=error,
-                counts=self._notebook.counts(),
-            )
+        if not self._may_end(tx):
+            return
+        finish(
+            tx,
+            self._run,
+            verdict_of(story, marks),
+            marks=marks,
+            judge=(bench.judge.id, PROMPT_DIGEST) if by_model and bench.judge else None,
+            warnings=warnings_of(bench, self._run.model_id),
+            error=error,
+            counts=self._notebook.counts(),
+        )
 
     def end_cancelled(self) -> None:
         self._end_errored(marking.errored("cancelled"), "The run was cancelled.")
+
+    def end_refused(self, why: str) -> None:
+        self._end_errored(marking.errored("cancelled"), why)
 
     def end_internal(self) -> None:
         self._end_errored(
@@ -362,5 +389,5 @@ class _Performance:
         run = store.find_run(tx, self._run.id, lock=True)
         if run is None or run.status != "running":
             return False
-        store.append_events(tx, self._run.id, self._notebook.take_waiting())
+        store.append_events(tx, self._run.id, self._notebook.waiting)
         return True

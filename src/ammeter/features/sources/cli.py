@@ -118,8 +118,9 @@ class CommandLine:
                 with suppress(ProcessLookupError):
                     os.killpg(process.pid, signal.SIGTERM)
                 await process.wait()
-        if code == 125 and err.startswith("ammeter: "):
-            raise SourceFault("blocked", err.strip())
+        last = err.strip().rpartition("\n")[2]
+        if code == 125 and last.startswith("ammeter: "):
+            raise SourceFault("blocked", last)
         return code, self._blanked(out), self._blanked(err)
 
     def _blanked(self, text: str) -> str:

@@ -10,26 +10,39 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from ammeter.base.clock import now
 from ammeter.engines.db.database import Database, Tx
-from ammeter.engines.egress.auth import ClientCredentials, Tokens, client_values, injection
+from ammeter.engines.egress.auth import (
+    ClientCredentials,
+    HeaderCredential,
+    Tokens,
+    client_values,
+    injection,
+)
 from ammeter.engines.egress.base_url import Url
 from ammeter.engines.egress.client import Egress
 from ammeter.engines.egress.guard import Guard
 from ammeter.engines.egress.port import Answer, EgressFault, Request
 from ammeter.engines.hosting.host import Hosting
 from ammeter.engines.hosting.port import HostingFault, Launch, NetworkPolicy, Package, Prepared
-from ammeter.engines.mcp_client.port import Connection, SourceFault, Target
+from ammeter.engines.mcp_client.port import Connection, Renew, Renewed, SourceFault, Target
 from ammeter.features.orgs import keys
 from ammeter.features.orgs.model import Actor, Role
 from ammeter.features.secrets.references import Credentials, MissingCredential
 from ammeter.features.sources import store
 from ammeter.features.sources.cli import CommandLine
 from ammeter.features.sources.model import AuthProfile, Source
-from ammeter.features.sources.targets import base_url_of, credential_of, open_target, own_slug, revealed
+from ammeter.features.sources.targets import (
+    base_url_of,
+    credential_of,
+    open_target,
+    own_slug,
+    preview_of,
+    revealed,
+)
 
 _KEY_LIFE = timedelta(hours=12)
 _KEY_SPARE = timedelta(hours=1)
@@ -67,15 +80,21 @@ class Connector:
         self._guard = guard()
         self._egress = Egress(guard())
         self._tokens = Tokens(self._send_for_token)
-        self._own_keys: dict[tuple[str, str], _OwnKey] = {}
+        self._own_keys: dict[tuple[str, str, Role], _OwnKey] = {}
         self._minting = asyncio.Lock()
 
     @asynccontextmanager
-    async def open(self, source: Source, profile: AuthProfile | None) -> AsyncIterator[Connection]:
-        """A connection that nobody has initialized yet; what was started for it ends with it."""
+    async def open(
+        self, source: Source, profile: AuthProfile | None, *, bundle_id: str | None = None
+    ) -> AsyncIterator[Connection]:
+        """A connection that nobody has initialized yet; what was started for it ends with it. With
+        `bundle_id`, to that stored bundle at the source's hosted endpoint here, promoted or not."""
         try:
-            if source.is_hosted:
-                made: AbstractAsyncContextManager[Connection] = self._process(source)
+            if bundle_id is not None:
+                target = await self._http_target(preview_of(source, self._public_url), profile, bundle_id)
+                made: AbstractAsyncContextManager[Connection] = connect(target, guard=self._guard)
+            elif source.is_hosted:
+                made = self._process(source)
             else:
                 made = connect(await self._http_target(source, profile), guard=self._guard)
         except (MissingCredential, EgressFault) as fault:
@@ -88,43 +107,51 @@ class Connector:
         await self._egress.close()
         self._guard.close()
 
-    async def _http_target(self, source: Source, profile: AuthProfile | None) -> Target:
+    async def _http_target(
+        self, source: Source, profile: AuthProfile | None, bundle_id: str | None = None
+    ) -> Target:
         credentials = self._credentials(source.org_id)
         credential = await credential_of(profile, credentials)
         secrets: frozenset[str] = frozenset()
+        renew: Renew | None = None
         if isinstance(credential, ClientCredentials):
-            secrets = client_values(credential)
-            credential = await self._tokens.token(credential)
+            secrets, client = client_values(credential), credential
+            credential = await self._tokens.token(client)
+            renew = self._renew(client, credential)
         added = injection(credential)
         headers = dict([added.header] if added.header else [])
         target = await open_target(
             source, headers, credentials, public_url=self._public_url, secrets=secrets | added.values
         )
+        target = replace(target, renew=renew)
+        if bundle_id is not None:
+            # Whatever a profile says: a bundle is previewed with a key that may promote it, and no other.
+            bare = {name: value for name, value in target.headers.items() if name.lower() != "authorization"}
+            target = replace(target, url=f"{target.url}?bundle={bundle_id}", headers=bare, renew=None)
+            return await self._with_own_key(source, target, Role.admin)
         if target.own and not any(name.lower() == "authorization" for name in target.headers):
-            return await self._with_own_key(source, target)
+            return await self._with_own_key(source, target, Role.editor)
         return target
 
-    async def _with_own_key(self, source: Source, target: Target) -> Target:
+    async def _with_own_key(self, source: Source, target: Target, role: Role) -> Target:
         """Our own endpoint asks us for a key as it does anybody: a short-lived one of the organization."""
         slug = own_slug(base_url_of(source, self._public_url) or "", self._public_url)
 
         def mint() -> _OwnKey | None:
             with self._db.write() as tx:
-                return _mint(tx, source.org_id, slug or "")
+                return _mint(tx, source.org_id, slug or "", role)
 
         async with self._minting:
-            place = (source.org_id, target.url)
+            place = (source.org_id, slug or "", role)
             key = self._own_keys.get(place)
             if key is None or key.until - _KEY_SPARE < now():
                 key = await self._db.run(mint)
                 if key is None:
                     return target
                 self._own_keys[place] = key
-        return Target(
-            transport=target.transport,
-            url=target.url,
+        return replace(
+            target,
             headers={**target.headers, "Authorization": f"Bearer {key.token}"},
-            timeout_s=target.timeout_s,
             own=True,
             secrets=target.secrets | {key.token},
         )
@@ -149,6 +176,18 @@ class Connector:
             raise SourceFault(
                 "blocked" if fault.kind == "confinement" else "unreachable", fault.message
             ) from None
+
+    def _renew(self, client: ClientCredentials, refused: HeaderCredential) -> Renew:
+        async def renew() -> Renewed | None:
+            nonlocal refused
+            try:
+                refused = await self._tokens.token(client, refused=refused.value)
+            except EgressFault:
+                return None
+            added = injection(refused)
+            return Renewed(headers=dict([added.header] if added.header else []), secrets=added.values)
+
+        return renew
 
     async def _send_for_token(self, request: Request, url: Url) -> Answer:
         return await self._egress.send(request, base=url)
@@ -182,7 +221,7 @@ def _stdio_target(prepared: Prepared, secrets: frozenset[str]) -> Target:
     )
 
 
-def _mint(tx: Tx, org_id: str, slug: str) -> _OwnKey | None:
+def _mint(tx: Tx, org_id: str, slug: str, role: Role) -> _OwnKey | None:
     served = store.find_source(tx, org_id, slug)
     if served is None:
         return None
@@ -192,7 +231,7 @@ def _mint(tx: Tx, org_id: str, slug: str) -> _OwnKey | None:
         _OURSELVES,
         org_id,
         name=f"Ammeter's own tests of {slug}"[:200],
-        role=Role.editor,
+        role=role,
         expires_at=until,
         source_ids=[served.id],
     )

@@ -52,6 +52,12 @@ def list_active(tx: Tx, org_id: str, environment: str) -> list[Source]:
     return [_source(row) for row in tx.execute(chosen.order_by(sources.c.id.desc())).mappings()]
 
 
+def list_live_packages(tx: Tx) -> list[Mapping[str, Any]]:
+    """What active sources of all organizations run: registry, name and version of each package."""
+    configs = tx.scalars(select(sources.c.connection_config).where(sources.c.status == "active"))
+    return [config["package"] for config in configs if config.get("package")]
+
+
 def update_source(tx: Tx, source: Source) -> None:
     row = _row(source)
     tx.execute(update(sources).where(sources.c.id == row.pop("id")).values(row))

@@ -7,7 +7,7 @@ Processes are absent: they need a place to run in, see `connector.py`.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from ammeter.engines.egress.auth import (
@@ -40,6 +40,16 @@ def base_url_of(source: Source, public_url: str) -> str | None:
     if source.base_url is None and source.source_slug and not source.is_hosted:
         return f"{public_url}{HOSTED_PATH}{source.source_slug}"
     return source.base_url
+
+
+def preview_of(source: Source, public_url: str) -> Source:
+    """The source as it is met where its stored bundles are previewed: at its hosted endpoint here."""
+    return replace(
+        source,
+        target_kind="mcp",
+        transport_type="streamable_http",
+        base_url=f"{public_url}{HOSTED_PATH}{source.source_slug}",
+    )
 
 
 def own_slug(url: str, public_url: str) -> str | None:

@@ -1,10 +1,11 @@
 """What grows and is of no more use goes: rate buckets that are full again, jobs that ended long ago,
-telemetry and runs past their time.
+sessions of people that are over, telemetry and runs past their time, packages that no source names.
 Scheduled by a row like any other schedule, so that of many nodes one does it."""
 
 from __future__ import annotations
 
-from datetime import timedelta
+from collections.abc import Callable
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy.exc import IntegrityError
@@ -16,6 +17,9 @@ from ammeter.engines.jobs.port import Handler, JobRun, Jobs
 from ammeter.engines.jobs.schedule import add_schedule, find_schedule
 from ammeter.engines.jobs.timing import Timing
 from ammeter.features.evals import retention as runs
+from ammeter.features.orgs import sessions
+from ammeter.features.orgs.sessions import Lifetime
+from ammeter.features.suites import retention as suites
 from ammeter.features.telemetry import retention as telemetry
 
 KIND = "upkeep.housekeeping"
@@ -24,9 +28,20 @@ _SCHEDULE_ID = "upkeep"
 _EVERY_MINUTES = 60
 _BUCKET_LIFE = timedelta(days=1)
 _JOB_LIFE = timedelta(days=30)
+_SESSION_LIFE = Lifetime(idle=timedelta(hours=12), longest=timedelta(days=14))
 
 
-def housekeeping_job(db: Database, jobs: Jobs, *, telemetry_days: int = 90, run_days: int = 365) -> Handler:
+def housekeeping_job(
+    db: Database,
+    jobs: Jobs,
+    *,
+    telemetry_days: int = 90,
+    run_days: int = 365,
+    session_life: Lifetime = _SESSION_LIFE,
+    prune_installs: Callable[[datetime], int] = lambda _: 0,
+) -> Handler:
+    """`prune_installs` tidies the machine that does this, and says how much went."""
+
     def tidy(run: JobRun) -> dict[str, Any]:
         at = now()
         with db.write() as tx:
@@ -34,10 +49,13 @@ def housekeeping_job(db: Database, jobs: Jobs, *, telemetry_days: int = 90, run_
             done = {
                 "buckets": buckets.prune(tx, at - _BUCKET_LIFE),
                 "jobs": jobs.prune(tx, at - _JOB_LIFE),
+                "sessions": sessions.prune(tx, session_life, at),
             }
         return done | {
             "telemetry": telemetry.prune(db, keep_days=telemetry_days, at=at, check=run.check_in),
+            "suite_runs": suites.prune(db, keep_days=run_days, at=at, check=run.check_in),
             "runs": runs.prune(db, keep_days=run_days, at=at, check=run.check_in),
+            "installs": prune_installs(at),
         }
 
     async def handler(run: JobRun) -> object:

@@ -1,0 +1,152 @@
+"""SQL behind the list of runs: a query and a page in, the page and how many there are in all out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, RowMapping, Select, func, select
+
+from ammeter.base.pages import Page, PageRequest
+from ammeter.engines.db.database import Tx
+from ammeter.engines.db.dialects import unindexed
+from ammeter.engines.db.tables import runs
+from ammeter.features.evals import count_store
+from ammeter.features.evals.count_store import Day
+from ammeter.features.evals.model import Run, RunQuery
+from ammeter.features.evals.store import run_of
+
+_SORTED_BY: dict[str, Any] = {
+    "score": runs.c.score,
+    "durationMs": runs.c.duration_ms,
+    "costUsd": runs.c.cost_usd,
+}
+_SORTED_IN_MEMORY = 5_000
+"""Of so many rows the wanted ones are sorted out; of more, an index gives them in their order."""
+_SEARCHED = 50_000
+"""A search for words reads texts one by one: those of so many runs, the newest of the range."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    rows: Sequence[RowMapping]
+    total: int
+
+
+def search_runs(tx: Tx, org_id: str, asked: RunQuery, page: PageRequest) -> Page[Run]:
+    column = _SORTED_BY.get(asked.sort.removeprefix("-"))
+    if asked.search:
+        asked = replace(asked, since=_searched_since(tx, org_id, asked.since))
+        found = _searched(tx, org_id, asked, page, column)
+    else:
+        days = count_store.days(tx, org_id, asked)
+        total = sum(day.count for day in days)
+        if column is None:
+            found = _Found(_from_days(tx, org_id, asked, page, days), total)
+        else:
+            found = _Found(_by_value(tx, org_id, asked, page, column, total), total)
+    rows = [run_of(row) for row in found.rows]
+    return Page(rows=rows, page=page.page, page_size=page.page_size, total=found.total)
+
+
+def _searched(tx: Tx, org_id: str, asked: RunQuery, page: PageRequest, column: Any) -> _Found:
+    """Texts are read twice, for the page and for the total, only where there is more than the page."""
+    where = _where(org_id, asked)
+    if column is None:
+        rows = _slice(tx, where, _order(asked), offset=page.offset, limit=page.page_size)
+        if len(rows) < page.page_size and (rows or page.offset == 0):
+            return _Found(rows, page.offset + len(rows))
+        return _Found(rows, _count(tx, where))
+    total = _count(tx, where)
+    return _Found(_by_value(tx, org_id, asked, page, column, total), total)
+
+
+def _searched_since(tx: Tx, org_id: str, since: datetime) -> datetime:
+    """When the oldest of the runs that are searched was; newer days are passed over by their counts."""
+    asked, offset = RunQuery(since=since), _SEARCHED - 1
+    where = _where(org_id, asked)
+    for day in reversed(count_store.whole_days(tx, org_id, asked)):
+        if day.count > offset:
+            break
+        offset -= day.count
+        where = [*_where(org_id, asked), runs.c.at < day.since]
+    bound: datetime | None = tx.scalar(
+        select(runs.c.at).where(*where).order_by(runs.c.at.desc()).offset(offset).limit(1)
+    )
+    return bound or since
+
+
+def _from_days(
+    tx: Tx, org_id: str, asked: RunQuery, page: PageRequest, days: Sequence[Day]
+) -> Sequence[RowMapping]:
+    """Days that lie wholly before the page are passed over by their counts."""
+    offset, where = page.offset, _where(org_id, asked)
+    if asked.sort.startswith("-"):
+        left = list(days)
+        while left and left[-1].count <= offset:
+            before = left.pop()
+            offset -= before.count
+            where = [*_where(org_id, asked), runs.c.at < before.since]
+    else:
+        left = list(reversed(days))
+        while left and left[-1].count <= offset:
+            offset -= left.pop().count
+        if left:
+            where = _where(org_id, replace(asked, since=left[-1].since))
+    return _slice(tx, where, _order(asked), offset=offset, limit=page.page_size) if left else []
+
+
+def _by_value(
+    tx: Tx, org_id: str, asked: RunQuery, page: PageRequest, column: Any, total: int
+) -> Sequence[RowMapping]:
+    """Rows that have the value in its order, then those without: in two reads, each along an index, since the
+    databases disagree about where a missing value sorts."""
+    if page.offset >= total:
+        return []
+    if total > _SORTED_IN_MEMORY:
+        where = _where(org_id, asked, lambda each: unindexed(tx, each))
+    else:
+        where = _where(org_id, asked)
+    known = [*where, column.is_not(None)]
+    value = column.desc() if asked.sort.startswith("-") else column
+    order = (value, runs.c.at.desc(), runs.c.id)
+    rows = _slice(tx, known, order, offset=page.offset, limit=page.page_size)
+    if len(rows) < page.page_size:
+        without = _slice(
+            tx,
+            [*where, column.is_(None)],
+            (runs.c.at.desc(), runs.c.id.desc()),
+            offset=max(0, page.offset - _count(tx, known)),
+            limit=page.page_size - len(rows),
+        )
+        rows = [*rows, *without]
+    return rows
+
+
+def _count(tx: Tx, where: Sequence[ColumnElement[bool]]) -> int:
+    return tx.scalar(select(func.count()).select_from(runs).where(*where)) or 0
+
+
+def _slice(
+    tx: Tx, where: Sequence[ColumnElement[bool]], order: Sequence[Any], *, offset: int, limit: int
+) -> list[RowMapping]:
+    query: Select[Any] = select(runs).where(*where).order_by(*order).limit(limit).offset(offset)
+    return list(tx.execute(query).mappings())
+
+
+def _order(asked: RunQuery) -> Sequence[Any]:
+    down = asked.sort.startswith("-")
+    return (runs.c.at.desc(), runs.c.id.desc()) if down else (runs.c.at, runs.c.id)
+
+
+def _where(
+    org_id: str, asked: RunQuery, looked_at: Callable[[Any], Any] = lambda column: column
+) -> list[ColumnElement[bool]]:
+    words = asked.search.lower().split()[:10]
+    return [
+        *count_store.conditions(runs, org_id, asked, looked_at),
+        looked_at(runs.c.at) >= asked.since,
+        *(runs.c.search_text.contains(word, autoescape=True) for word in words),
+    ]
