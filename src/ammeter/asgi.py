@@ -6,14 +6,15 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 
-from starlette.routing import Mount, Router
+from starlette.routing import BaseRoute, Mount, Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from ammeter.base.errors import NotFound
+from ammeter.doors.dashboard.app import FORM_LIMITS, Dashboard
 from ammeter.doors.hosted_mcp.door import HOSTED_BASE, HostedMcp
 from ammeter.doors.http.edge import Edge
 from ammeter.doors.http.hosts import AllowedHosts
 from ammeter.doors.http.metrics import HttpMetrics
+from ammeter.doors.own_mcp.door import OWN_PATH, OwnMcp
 from ammeter.doors.probes import probe_routes
 from ammeter.doors.rest.app import API_BASE, rest_app
 from ammeter.doors.uploads import MAX_UPLOAD_BYTES, UPLOAD_PATH, UPLOADS_BASE, uploads_app
@@ -43,10 +44,12 @@ def build_app(house: House) -> WebApp:
         await house.stop()
 
     hosts = AllowedHosts(settings.allowed_hosts, public_url=settings.public_url)
-    doors = [
-        Mount(API_BASE, rest_app(house)),
+    rest = rest_app(house)
+    doors: list[BaseRoute] = [
+        Mount(API_BASE, rest),
         Mount(UPLOADS_BASE, uploads_app(house)),
         Mount(HOSTED_BASE, HostedMcp(house, hosts)),
+        Route(OWN_PATH, OwnMcp(house, hosts, rest=rest, rest_base=API_BASE)),
     ]
     if settings.demo:
         # Imported here: the demo's shop is for servers that have one.
@@ -56,14 +59,11 @@ def build_app(house: House) -> WebApp:
         doors.append(Mount(DEMO_BASE, demo_app(house)))
     routes = [*doors, *probe_routes(house, metrics, lambda: edge.is_stopping)]
     edge = Edge(
-        Router(routes, redirect_slashes=False, default=_nowhere, lifespan=lifespan),
+        # The dashboard takes what no other door does, so that it stands in front of none.
+        Router(routes, redirect_slashes=False, default=Dashboard(house), lifespan=lifespan),
         hosts=hosts,
         metrics=metrics,
         body_timeout_s=settings.body_timeout_s,
-        body_limits={UPLOADS_BASE + UPLOAD_PATH: MAX_UPLOAD_BYTES},
+        body_limits={UPLOADS_BASE + UPLOAD_PATH: MAX_UPLOAD_BYTES, **FORM_LIMITS},
     )
     return WebApp(app=edge, edge=edge)
-
-
-async def _nowhere(scope: Scope, receive: Receive, send: Send) -> None:
-    raise NotFound("path")

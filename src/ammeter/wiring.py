@@ -9,7 +9,9 @@ from __future__ import annotations
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import timedelta
 
+from ammeter.base.errors import SettingsError
 from ammeter.engines.blobs.open import open_blobs
 from ammeter.engines.blobs.port import Blobs
 from ammeter.engines.buckets import Buckets, Policy
@@ -22,21 +24,26 @@ from ammeter.engines.jobs.choose import make_jobs
 from ammeter.engines.jobs.port import Handler, Jobs
 from ammeter.engines.models.endpoints import VENDORS, Reachable
 from ammeter.engines.models.gateway import Models
+from ammeter.engines.oidc import OidcClient, Provider
 from ammeter.engines.sandbox.lazy import LazySandbox
 from ammeter.features.bundles.build import Builder
-from ammeter.features.bundles.model import RecentUse
+from ammeter.features.bundles.uploading import Uploads
 from ammeter.features.evals import rejudge_job, run_job, scheduled_job, sweep_job
 from ammeter.features.evals.run_job import Laboratory
+from ammeter.features.gateway.lanes import Lanes
 from ammeter.features.gateway.live import LiveBundles
 from ammeter.features.insights import refresh_job
 from ammeter.features.orgs.keys import LastUsed
+from ammeter.features.orgs.sessions import Lifetime
 from ammeter.features.secrets.references import OrgCredentials
 from ammeter.features.secrets.sealing import open_key_ring
 from ammeter.features.secrets.service import Secrets
-from ammeter.features.sources import discovery_job, provisioning_job
+from ammeter.features.sources import discovery_job, installs, provisioning_job
 from ammeter.features.sources.connector import Connector
 from ammeter.features.sources.targets import Place
+from ammeter.features.suites.start import why_not_begin
 from ammeter.features.telemetry.recorder import Recorder
+from ammeter.features.telemetry.script_store import recent_scripts
 from ammeter.features.telemetry.sessions import KEY_PURPOSE, SessionKeeper
 from ammeter.features.telemetry.store import recent_use
 from ammeter.features.upkeep import check_job, housekeeping_job
@@ -57,10 +64,13 @@ class House:
     buckets: Buckets
     api_policy: Policy
     last_used: LastUsed
+    session_life: Lifetime
+    single_sign_on: Provider | None
     sandbox: LazySandbox
     builder: Builder
-    recent_use: RecentUse
+    uploads: Uploads
     egress: Egress
+    lanes: Lanes
     place: Place
     connector: Connector
     live: LiveBundles
@@ -77,6 +87,8 @@ class House:
         await self.egress.close()
         await self.connector.close()
         await self.models.close()
+        if self.single_sign_on is not None:
+            await self.single_sign_on.close()
         await self.recorder.stop()
 
     def close(self) -> None:
@@ -89,6 +101,7 @@ class House:
 
 def open_house(settings: Settings) -> House:
     """Connect, migrate, check the sealing keys. Every process starts here, commands too."""
+    single_sign_on = _single_sign_on(settings)
     db = Database(settings.database, threads=settings.database_threads)
     try:
         migrate(db)
@@ -99,13 +112,18 @@ def open_house(settings: Settings) -> House:
         raise
     jobs = make_jobs(db)
     sandbox = LazySandbox(settings.cache / "sandbox", hardening=settings.sandbox_hardening)
+    builder = Builder(sandbox.open, at_once=settings.compile_concurrency, waiting=settings.compile_queue)
     connector = _open_connector(settings, db, secrets)
+    session_life = Lifetime(
+        idle=timedelta(minutes=settings.session_idle_minutes), longest=timedelta(days=settings.session_days)
+    )
     models = Models(_reachable_models(settings))
     lab = Laboratory(
         db=db,
         models=models,
         judge_model=settings.judge_model,
         open=connector.open,
+        why_not_begin=why_not_begin,
     )
     return House(
         settings=settings,
@@ -118,6 +136,10 @@ def open_house(settings: Settings) -> House:
                 jobs,
                 telemetry_days=settings.telemetry_retention_days,
                 run_days=settings.run_retention_days,
+                session_life=session_life,
+                prune_installs=lambda at: installs.prune(
+                    db, connector.hosting, keep_days=settings.install_retention_days, at=at
+                ),
             ),
             check_job.KIND: check_job.check_job(db),
             discovery_job.KIND: discovery_job.discovery_job(db, connector),
@@ -134,12 +156,15 @@ def open_house(settings: Settings) -> House:
         buckets=Buckets(db),
         api_policy=Policy(name="api", burst=settings.rate_api_burst, per_second=settings.rate_api_per_second),
         last_used=LastUsed(db),
+        session_life=session_life,
+        single_sign_on=single_sign_on,
         sandbox=sandbox,
-        builder=Builder(sandbox.open, at_once=settings.compile_concurrency, waiting=settings.compile_queue),
-        recent_use=recent_use,
+        builder=builder,
+        uploads=Uploads(db, blobs, builder, recent_use, recent_scripts),
         place=Place(public_url=settings.public_url, guard=Guard(_private_networks(settings))),
         connector=connector,
         egress=Egress(Guard(_private_networks(settings))),
+        lanes=Lanes(),
         recorder=Recorder(db),
         sessions=SessionKeeper(db, lambda: secrets.derived_keys(KEY_PURPOSE)),
         models=models,
@@ -168,6 +193,22 @@ def _open_connector(settings: Settings, db: Database, secrets: Secrets) -> Conne
             guard=lambda: Guard(networks),
         ),
     )
+
+
+def _single_sign_on(settings: Settings) -> Provider | None:
+    if not settings.oidc_issuer:
+        return None
+    if not settings.oidc_client_id:
+        raise SettingsError(
+            "AMMETER_OIDC_CLIENT_ID: is needed with AMMETER_OIDC_ISSUER. See docs/settings.md."
+        )
+    client = OidcClient(
+        issuer=settings.oidc_issuer,
+        client_id=settings.oidc_client_id,
+        client_secret=settings.oidc_client_secret.get_secret_value(),
+    )
+    # The operator named it, wherever it is.
+    return Provider(client, Egress(Guard(("*",))))
 
 
 def _private_networks(settings: Settings) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ import asyncio
 import json
 import logging
 from collections import Counter
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -16,13 +17,20 @@ from sqlalchemy import text
 
 from ammeter.base.clock import now, rfc3339, to_millis
 from ammeter.cli.demo_seed.load import demo_shop, seed, seed_beside
+from ammeter.cli.demo_seed.wishes import WISHES
 from ammeter.cli.first import demo_owner
 from ammeter.engines.db.database import Database
+from ammeter.engines.search.index import SearchIndex
+from ammeter.features.insights.cluster_store import list_clusters
+from ammeter.features.insights.topic_model import Cluster
+from ammeter.features.insights.topic_store import list_topics
 from ammeter.features.orgs import service
 from ammeter.features.telemetry import store
+from ammeter.features.telemetry.model import Event
 from ammeter.wiring import House
 from tests import telling
 from tests.cli.conftest import Cli, Place
+from tests.features.insights.stories import bookshop, serve
 from tests.household import make_settings, opened_house
 from tests.server import running
 from tests.telling import tell
@@ -50,14 +58,14 @@ def test_the_demo_is_seeded_once_and_later_only_what_is_missing_is_added(
         first = {event.id for event in everything(house.db, org_id)}
         assert len(first) == small["events"]
     larger = fresh_cli.json("demo", "seed", "--days", "6", "--sessions", "5")
-    [job] = fresh_cli.json("admin", "job", "list")["rows"]
-    assert (job["kind"], job["status"]) == ("insights.refresh", "queued")
     with fresh_cli.house() as house:
         events = everything(house.db, org_id)
         with house.db.read() as tx:
             days = store.sums(tx, org_id, "day", since=LONG_AGO, until=now() + timedelta(days=1))
             org = service.get_org(tx, "demo")
+            read = tx.scalar(text("SELECT count(*) FROM insight_sessions"))
     assert org.mcp_analytics
+    assert read == small["sessions"] + larger["sessions"]
     assert first < {event.id for event in events}
     assert len(events) == small["events"] + larger["events"]
     assert sum(day["scripts"] for day in days) == sum(event.kind == "script" for event in events)
@@ -82,18 +90,58 @@ def test_a_demo_server_seeds_itself_once(tmp_path: Path, caplog: pytest.LogCaptu
     caplog.set_level(logging.INFO, "ammeter.demo_seed")
     with opened_house(make_settings(f"sqlite:///{tmp_path}/ammeter.db", tmp_path)) as house:
         demo_owner(house)
-        org_id = demo_shop(house.db).org_id
+        shop = demo_shop(house.db)
+        serve(house.db, house.blobs, shop.org_id, bookshop(), source_id=shop.source_id)
         asyncio.run(seed_beside(house))
-        events = everything(house.db, org_id)
+        events = everything(house.db, shop.org_id)
         asyncio.run(seed_beside(house))
-        assert len(everything(house.db, org_id)) == len(events)
+        assert len(everything(house.db, shop.org_id)) == len(events)
+        since = now() - timedelta(days=90)
         with house.db.read() as tx:
-            waiting = tx.scalar(text("SELECT count(*) FROM jobs WHERE kind = 'insights.refresh'"))
+            topics = list_topics(tx, shop.org_id, since=since, limit=200)
+            clusters = list_clusters(tx, shop.org_id, since=since, limit=200)
     assert (events[-1].at - events[0].at).days >= 85
-    assert waiting == 1
     assert [record.getMessage() for record in caplog.records] == [
         f"the demo has telemetry: {len(events)} events of three months"
     ]
+    by_intent = {intent: topic for topic in topics for intent in topic.example_intents}
+    assert [topic.label for topic in topics if topic.kind == "recurring"] == ["Nightly stock export"]
+    nights = [event for event in events if event.intent == "Nightly stock export" and event.at >= since]
+    assert by_intent["Nightly stock export"].sessions == len({event.session_id for event in nights})
+    assert by_intent["Sell a gift card"].is_unmet_demand
+    assert not by_intent["Find the orders of a customer"].is_unmet_demand
+    assert [topic.label for topic in topics].count("Order cancellations") == 1
+    assert_every_gap_is_there(events, clusters, since)
+
+
+def assert_every_gap_is_there(events: Sequence[Event], clusters: Sequence[Cluster], since: datetime) -> None:
+    by_query = {query: cluster for cluster in clusters for query in cluster.example_queries}
+    kinds = {
+        "turnover": ("alias", "getSalesReport"),
+        "dust jacket": ("alias", "getBookCover"),
+        "loyalty balance": ("documentation", "getCustomer"),
+        "gift card": ("capability", None),
+        "ferry timetable": ("out_of_scope", None),
+    }
+    for query, (kind, target) in kinds.items():
+        cluster = by_query[query]
+        assert cluster.gap_kind == kind, query
+        overlay = cluster.suggestion.overlay
+        assert (overlay is None) == (target is None), query
+        if target is not None:
+            assert cluster.suggestion.nearest_operations[0].operation_id == target
+    turnover = by_query["turnover"]
+    asked = [event for event in events if "turnover" in (event.query or "") and event.at >= since]
+    assert turnover.searches == len(asked)
+    assert turnover.suggestion.replay is not None
+    assert turnover.suggestion.replay.hits_before == 0
+    assert turnover.suggestion.replay.hits_after > turnover.suggestion.replay.searches / 2
+
+
+def test_what_the_demo_says_finds_nothing_finds_nothing_in_its_own_index() -> None:
+    index = SearchIndex.load(bookshop().search)
+    for wish in WISHES:
+        assert [query for query in wish.missed if not index.search(query, 5).miss] == []
 
 
 def test_without_a_demo_there_is_nothing_to_seed(cli: Cli) -> None:

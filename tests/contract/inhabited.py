@@ -36,6 +36,10 @@ class Inhabited:
     judged_run_id: str
     """Ended, with a baseline to compare it with."""
     waiting_run_id: str
+    suite_id: str
+    spare_suite_id: str
+    """To be archived."""
+    suite_run_id: str
     topic_id: str
     cluster_id: str
     session_id: str
@@ -71,7 +75,15 @@ def _evals(household: Household, source: Source) -> dict[str, str]:
     [waiting] = _ask(household, "POST", path, {"forceNewRun": True})["runIds"]
     skill = {"name": "Notes", "text": "Look before you add."}
     version = _ask(household, "POST", f"/mcp-servers/{source.id}/skills", skill)
+    suites = [
+        _ask(household, "POST", "/suites", {"name": name, "caseIds": [workflow]})["id"]
+        for name in ("Release", "Spare")
+    ]
+    suite_run = _ask(household, "POST", f"/suites/{suites[0]}/runs", {})
     return {
+        "suite_id": suites[0],
+        "spare_suite_id": suites[1],
+        "suite_run_id": suite_run["id"],
         "skill_version_id": version["id"],
         "workflow_id": workflow,
         "spare_workflow_id": spare,

@@ -26,7 +26,7 @@ from tests.server import running
 ACCEPTED = ["2xx", "401", "403", "404", "409"]
 UNKNOWABLE = {
     *("testerModelId", "testerModelIds", "testerTargets"),
-    *("defaultMcpAuthProfileId", "baselineRunId"),
+    *("defaultMcpAuthProfileId", "baselineRunId", "baselineSuiteRunId", "bundleId", "category"),
 }
 
 
@@ -58,7 +58,10 @@ def config(token: str) -> Any:
                             "positive_data_acceptance": {"expected-statuses": [*ACCEPTED, "422", "429"]}
                         },
                     }
-                    for name in ("POST /workflows", "PATCH /workflows/{id}", "POST /workflows/{id}/runs")
+                    for name in (
+                        *("POST /workflows", "PATCH /workflows/{id}", "POST /workflows/{id}/runs"),
+                        *("POST /suites", "PATCH /suites/{id}", "POST /suites/{id}/runs", "POST /suite-runs"),
+                    )
                 ),
                 {
                     # Nor which categories there are.
@@ -163,6 +166,10 @@ def _real_ids(there: Inhabited, label: str) -> dict[str, str]:
             return {"id": there.waiting_run_id}
         case ["runs", "{id}", *_]:
             return {"id": there.judged_run_id}
+        case ["suites", "{id}", *_]:
+            return {"id": there.spare_suite_id if method == "DELETE" else there.suite_id}
+        case ["suite-runs", "{id}", *_]:
+            return {"id": there.suite_run_id}
         case ["insights", "topics", "{id}"]:
             return {"id": there.topic_id}
         case ["insights", "searches", "{id}"]:
@@ -176,9 +183,21 @@ def _possible(there: Inhabited, label: str, body: dict[str, Any]) -> dict[str, A
     """The body without names of sources, models, runs and categories that there cannot be."""
     if label == "PATCH /mcp-servers/{id}":
         return {name: value for name, value in body.items() if name != "categories"}
+    if "/suite" in label:
+        return _possible_suite(there, body)
     if "/workflows" not in label:
         return body
     made = {name: value for name, value in body.items() if name not in UNKNOWABLE}
     if "mcpServerId" in made:
         made["mcpServerId"] = there.source_id
     return made
+
+
+def _possible_suite(there: Inhabited, body: dict[str, Any]) -> dict[str, Any]:
+    made = {name: value for name, value in body.items() if name not in UNKNOWABLE}
+    if isinstance(repeats := made.get("repeats"), int):
+        # Each start would make twenty runs, and every list after it read them.
+        made["repeats"] = min(repeats, 2)
+    if isinstance(gate := made.get("gate"), dict):
+        made["gate"] = {**gate, "requireAll": True}
+    return made | {"caseIds": [there.workflow_id]} if "category" in body or "caseIds" in body else made

@@ -42,7 +42,7 @@ ANSWERS: dict[str, tuple[int, Callable[[Household], Any]]] = {
     ),
     "not valid": (422, lambda t: t.call("GET", "/org?x=1")),
     "description": (200, lambda t: t.client.get(f"{API}/openapi")),
-    "first page": (200, lambda t: t.client.get("/")),
+    "first page": (303, lambda t: t.client.get("/", follow_redirects=False)),
     "alive": (200, lambda t: t.client.get("/healthz")),
     "ready": (200, lambda t: t.client.get("/readyz")),
     "metrics": (200, lambda t: t.client.get("/metrics")),

@@ -10,10 +10,12 @@ import pytest
 
 from ammeter.base.clock import now
 from ammeter.base.ids import new_id
-from ammeter.features.evals import store
-from ammeter.features.evals.model import Run
+from ammeter.features.evals import history, store
+from ammeter.features.evals.model import Range, Run
+from ammeter.features.orgs import keys
+from ammeter.features.orgs.model import Role
 from tests.evaluating import add_source, create, plan, step
-from tests.household import Household, details
+from tests.household import OPERATOR, Household, details
 
 PROMPT = plan(step("list_notes"))
 
@@ -119,6 +121,54 @@ def test_pages(tenant: Household, runs: list[Run]) -> None:
     assert [row["id"] for row in answer["rows"]] == newest_first(runs)[5:10]
     last: dict[str, Any] = tenant.call("GET", "/runs?range=7d&pageSize=5&page=3").json()
     assert (len(last["rows"]), last["hasMore"]) == (2, False)
+
+
+@pytest.mark.parametrize("within", ["24h", "7d", "30d"])
+@pytest.mark.parametrize("status", ["", "pass", "fail", "running"])
+@pytest.mark.parametrize("classification", ["", "none"])
+def test_totals_and_pages_of_every_filter(
+    tenant: Household, runs: list[Run], within: Range, status: str, classification: str
+) -> None:
+    since = now() - history.RANGES[within]
+    wanted = newest_first(
+        [
+            run
+            for run in runs
+            if run.at >= since
+            and status in ("", run.status)
+            and classification in ("", run.classification)
+            and run.workflow_id == runs[0].workflow_id
+        ]
+    )
+    query = f"range={within}&workflowId={runs[0].workflow_id}"
+    query += f"&status={status}" if status else ""
+    query += f"&classification={classification}" if classification else ""
+    for sort, expected in (("-startedAt", wanted), ("startedAt", wanted[::-1])):
+        for size in (1, 3):
+            for page in range(1, len(wanted) // size + 3):
+                asked = f"/runs?{query}&sort={sort}&pageSize={size}&page={page}"
+                answer = tenant.call("GET", asked).json()
+                assert [row["id"] for row in answer["rows"]] == expected[(page - 1) * size : page * size]
+                assert answer["total"] == len(wanted)
+
+
+def test_a_search_counts_what_it_does_not_show(tenant: Household, runs: list[Run]) -> None:
+    for page, size, shown in ((1, 4, 4), (3, 4, 2), (4, 4, 0), (2, 5, 5), (3, 5, 0), (1, 20, 10)):
+        for sort in ("-startedAt", "score"):
+            answer = tenant.call("GET", f"/runs?search=build&pageSize={size}&page={page}&sort={sort}").json()
+            assert (len(answer["rows"]), answer["total"]) == (shown, 10), (page, size, sort)
+
+
+def test_a_key_of_some_sources_counts_only_theirs(tenant: Household, runs: list[Run]) -> None:
+    other = add_source(tenant.house, tenant.org.id, "https://other.example/mcp")
+    create(tenant, other, PROMPT, name="Gamma")
+    with tenant.house.db.write() as tx:
+        _, token = keys.mint_key(
+            tx, OPERATOR, tenant.org.id, name="one", role=Role.viewer, source_ids=[other.id]
+        )
+    limited = {"authorization": f"Bearer {token}"}
+    assert tenant.call("GET", "/runs?range=30d", headers=limited).json()["total"] == 1
+    assert tenant.call("GET", "/runs?range=30d").json()["total"] == 13
 
 
 @pytest.mark.parametrize(

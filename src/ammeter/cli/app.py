@@ -63,6 +63,24 @@ def _workflow(commands: typer.Typer) -> None:
     commands.command()(sync)
 
 
+def _suite(commands: typer.Typer) -> None:
+    from ammeter.cli.suite import suite_commands
+
+    commands.add_typer(suite_commands(), name="suite")
+
+
+def _gate(commands: typer.Typer) -> None:
+    from ammeter.cli.gate.command import gate
+
+    commands.command()(gate)
+
+
+def _import(commands: typer.Typer) -> None:
+    from ammeter.cli.importers import import_commands
+
+    commands.add_typer(import_commands(), name="import")
+
+
 def _run(commands: typer.Typer) -> None:
     from ammeter.cli.run import run_commands
 
@@ -93,6 +111,9 @@ _GROUPS: dict[tuple[str, ...], Callable[[typer.Typer], None]] = {
     ("mcp", "try"): _mcp,
     ("source", "skills"): _source,
     ("workflow", "sync"): _workflow,
+    ("suite",): _suite,
+    ("gate",): _gate,
+    ("import",): _import,
     ("run",): _run,
     ("insights",): _insights,
     ("demo",): _demo,

@@ -26,7 +26,7 @@ _TIMEOUT_S = 300.0
 async def serve_demo(owner: FirstOwner, address: str) -> None:
     """Runs beside the server; a failure is logged, and the server goes on without the demo's bundle."""
     try:
-        await asyncio.to_thread(_serve_demo, owner, _reachable(address))
+        await asyncio.to_thread(_serve_demo, owner, reachable(address))
     except RemoteError as error:
         log.warning("the demo has no bundle: %s", error.message)
     except Exception:
@@ -74,6 +74,6 @@ def _active(remote: Remote) -> Any:
     return next((row for row in rows if row["status"] == "active"), None)
 
 
-def _reachable(address: str) -> str:
+def reachable(address: str) -> str:
     """A server that listens everywhere is called on this machine."""
     return address.replace("//0.0.0.0:", "//127.0.0.1:").replace("//[::]:", "//[::1]:")

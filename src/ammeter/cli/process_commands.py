@@ -52,12 +52,19 @@ def serve(
         sys.stdout.flush()
 
     async def fill_demo(address: str) -> None:
-        from ammeter.cli.demo import serve_demo
+        from ammeter.cli.demo import reachable, serve_demo
+        from ammeter.cli.demo_release import make_demo_release
         from ammeter.cli.demo_seed.load import seed_beside
+        from ammeter.cli.demo_suite import make_demo_suite
+        from ammeter.cli.demo_surroundings import surround_demo
 
         if owner is not None:
             await serve_demo(owner, address)
             await seed_beside(house)
+            # Last: its runs are telemetry, and a demo that has some is not seeded.
+            await make_demo_suite(owner, reachable(address))
+            await surround_demo(owner, reachable(address))
+            await make_demo_release(owner, reachable(address))
 
     try:
         process.serve(house, role, on_ready, fill_demo if owner is not None else None)

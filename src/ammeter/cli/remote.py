@@ -40,10 +40,18 @@ class Refused(RemoteError):
     """The server answered, and the answer is no."""
 
     def __init__(
-        self, message: str, *, status: int, code: str, details: tuple[Detail, ...] = (), request_id: str = ""
+        self,
+        message: str,
+        *,
+        status: int,
+        code: str,
+        details: tuple[Detail, ...] = (),
+        request_id: str = "",
+        retry_after_s: int | None = None,
     ) -> None:
         super().__init__(message, details=details)
         self.status = status
+        self.retry_after_s = retry_after_s
         self.refusal = code
         self.request_id = request_id
 
@@ -185,7 +193,7 @@ class Remote:
             return value
         error = value.get("error") if isinstance(value, dict) else None
         if status >= 400 and isinstance(error, dict) and "code" in error:
-            raise _refusal(status, error)
+            raise _refusal(status, error, answer.getheader("retry-after") or "")
         raise Unreachable(self._no_answer_of_ours(answer, raw))
 
     def _no_answer_of_ours(self, answer: http.client.HTTPResponse, raw: bytes) -> str:
@@ -247,7 +255,7 @@ def _told_of_waiting(watch: Watch | None) -> Iterator[None]:
             thread.join()
 
 
-def _refusal(status: int, error: Mapping[str, Any]) -> Refused:
+def _refusal(status: int, error: Mapping[str, Any], retry_after: str) -> Refused:
     details = tuple(
         Detail(path=str(detail.get("path", "")), message=str(detail.get("message", "")))
         for detail in error.get("details") or ()
@@ -258,6 +266,7 @@ def _refusal(status: int, error: Mapping[str, Any]) -> Refused:
         code=str(error["code"]),
         details=details,
         request_id=str(error.get("requestId", "")),
+        retry_after_s=int(retry_after) if retry_after.isascii() and retry_after.isdigit() else None,
     )
 
 

@@ -1,4 +1,4 @@
-"""For machines that watch the server: is it alive, is it ready, how does it do; and a first page."""
+"""For machines that watch the server: is it alive, is it ready, how does it do."""
 
 from __future__ import annotations
 
@@ -6,10 +6,9 @@ import logging
 from collections.abc import Callable
 
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from ammeter import __version__
 from ammeter.base.errors import AmmeterError
 from ammeter.doors.http.edge import notes_of
 from ammeter.doors.http.metrics import HttpMetrics, metrics_page
@@ -17,12 +16,6 @@ from ammeter.engines.db.migrate import migration_state
 from ammeter.wiring import House
 
 log = logging.getLogger("ammeter.probes")
-
-_FIRST_PAGE = f"""<!doctype html><html lang="en"><meta charset="utf-8"><title>Ammeter</title>
-<h1>Ammeter {__version__}</h1>
-<p>This server is running. Its interface: <a href="/api/service/v1/openapi">OpenAPI description</a>;
-its state: <a href="/readyz">readiness</a>, <a href="/metrics">metrics</a>.</p></html>
-"""
 
 
 def probe_routes(house: House, metrics: HttpMetrics, is_stopping: Callable[[], bool]) -> list[Route]:
@@ -48,15 +41,10 @@ def probe_routes(house: House, metrics: HttpMetrics, is_stopping: Callable[[], b
         notes_of(request.scope).route = "/metrics"
         return metrics_page(metrics, house.settings.metrics_token.get_secret_value(), request)
 
-    async def first_page(request: Request) -> Response:
-        notes_of(request.scope).route = "/"
-        return HTMLResponse(_FIRST_PAGE)
-
     return [
         Route("/healthz", alive),
         Route("/readyz", ready),
         Route("/metrics", figures),
-        Route("/", first_page),
     ]
 
 

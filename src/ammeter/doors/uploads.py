@@ -1,7 +1,7 @@
 """`/api/openapi-artifacts`: signed upload of a description; reading, listing and promoting bundles.
 
 The signature is an HMAC of timestamp and raw body under the API key itself, so it is checked on the bytes
-before they are parsed. Compiling happens between two transactions, in none.
+before they are parsed. What an upload does is in `features/bundles/uploading.py`.
 """
 
 from __future__ import annotations
@@ -10,8 +10,6 @@ import hashlib
 import hmac
 import re
 import time
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any
 
 from fastapi import APIRouter, Query
@@ -19,19 +17,13 @@ from pydantic import AfterValidator, Field
 from starlette.requests import Request
 
 from ammeter.base.errors import (
-    BundleTooLarge,
-    CompileFailed,
-    Conflict,
-    Detail,
     InvalidSignature,
     StaleTimestamp,
-    ValidationFailed,
 )
 from ammeter.base.pages import Page, PageRequest
 from ammeter.doors.http.app import Door
 from ammeter.doors.http.bundle_records import (
     BundleRecord,
-    DiffRecord,
     PromotedRecord,
     ReadRecord,
     RollbackRecord,
@@ -39,21 +31,16 @@ from ammeter.doors.http.bundle_records import (
     bundle_record,
     diff_record,
     findings_records,
+    script_records,
 )
-from ammeter.doors.http.call import Call, Caller, bearer_of
+from ammeter.doors.http.call import Caller, bearer_of
 from ammeter.doors.http.records import PageRecord, Paging, page_record
 from ammeter.doors.http.strict import Body, CurrentCall, StrictRoute
-from ammeter.engines.compiler.bundle import MAX_ARTIFACT_BYTES, part_sizes
-from ammeter.engines.compiler.description import Description
-from ammeter.engines.compiler.diff import ApiDiff
-from ammeter.engines.compiler.manifest import check, to_json
-from ammeter.engines.compiler.model import Finding
 from ammeter.engines.db.database import Tx
 from ammeter.features.bundles import service
-from ammeter.features.bundles.artifacts import compare, find_artifact, get_artifact
-from ammeter.features.bundles.build import Bench, Built
-from ammeter.features.bundles.model import Provenance, RecentUse, StoredBundle, Use
-from ammeter.features.bundles.service import Promoted, Standing, Upload
+from ammeter.features.bundles.model import Provenance, StoredBundle
+from ammeter.features.bundles.service import Promoted, Standing
+from ammeter.features.bundles.uploading import Asked, Uploaded
 from ammeter.features.sources.model import Source
 from ammeter.wiring import House
 
@@ -62,8 +49,6 @@ UPLOAD_PATH = "/openapi-artifacts/upload"
 MAX_UPLOAD_BYTES = 6 * 1024 * 1024
 
 _SKEW_S = 300
-_MAX_DETAILS = 100
-_TRIES = 5
 _SIGNATURE = re.compile(r"[0-9a-fA-F]{64}")
 
 
@@ -126,24 +111,21 @@ def _upload_router(house: House) -> APIRouter:
 
     @router.post(UPLOAD_PATH, status_code=201)
     async def upload(call: CurrentCall, body: UploadBody) -> UploadedRecord:
-        manifest, wrong = check(body.manifest)
-        if manifest is None:
-            raise ValidationFailed(wrong)
-        source = await call.read(_admit, body)
-        description = Description(
+        asked = Asked(
+            source=body.source,
+            environment=body.environment,
             openapi=body.openapi,
             overlay=body.overlay,
-            manifest=manifest,
-            given_manifest=to_json(manifest),
-            environment=body.environment,
+            manifest=body.manifest,
+            provenance=Provenance(
+                repository=body.repository,
+                commit_sha=body.commit_sha,
+                branch=body.branch,
+                pull_request_number=body.pull_request_number,
+            ),
+            promote=body.promote,
         )
-        async with house.builder.bench() as bench:
-            read = await bench.read(description)
-            if read.content is None:
-                raise _no_bundle(read.findings)
-            wanted = _wanted(body, source, read.content.fingerprint(to_json(manifest)))
-            made = await _make(house, call, bench, wanted)
-            return await _settle(house, call, bench, wanted, made)
+        return _uploaded(house, await house.uploads.take(call.caller.principal, call.caller.actor, asked))
 
     return router
 
@@ -164,17 +146,13 @@ def _bundle_router(house: House) -> APIRouter:
     @router.get("/openapi-artifacts/{id}")
     async def get_bundle(call: CurrentCall, id: str) -> ReadRecord:  # noqa: A002
         found = await call.read(_read, id)
-        bundle = found.bundle
-        artifact = await house.db.run(get_artifact, house.blobs, bundle)
-        async with house.builder.bench() as bench:
-            diff, more = await compare(
-                bench, house.db, house.blobs, active=found.active, new=artifact, new_id=bundle.id
-            )
+        compared = await house.uploads.compared(found)
         return ReadRecord(
-            bundle=bundle_record(bundle, found.source, house.blobs.path_of(bundle.digest)),
-            api_diff=await _diff_record(house, call, bundle, diff),
+            bundle=bundle_record(found.bundle, found.source, house.blobs.path_of(found.bundle.digest)),
+            api_diff=diff_record(compared.diff, compared.uses),
+            broken_scripts=script_records(compared.scripts, compared.diff),
             rollback=RollbackRecord(previous_bundle_id=found.previous_id),
-            findings=findings_records((*found.findings, *more)),
+            findings=findings_records(compared.findings),
         )
 
     @router.post("/openapi-artifacts/{id}/promote")
@@ -186,122 +164,6 @@ def _bundle_router(house: House) -> APIRouter:
         )
 
     return router
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Made:
-    """The artifact of an upload; what it was built from where it was not there before."""
-
-    artifact: bytes
-    built: Built | None
-
-
-async def _make(house: House, call: Call, bench: Bench, wanted: Upload) -> _Made:
-    """What was uploaded before is not compiled again, unless the store has lost it."""
-    stored = await call.read(_find_equal, wanted)
-    artifact = await house.db.run(find_artifact, house.blobs, stored)
-    if artifact is not None:
-        return _Made(artifact=artifact, built=None)
-    built = _accepted(await bench.build())
-    if stored is not None:
-        # A blob that is damaged would stand in the way of a whole one.
-        await house.db.run(house.blobs.delete, stored.digest)
-    await house.db.run(house.blobs.put, built.artifact)
-    return _Made(artifact=built.artifact, built=built)
-
-
-async def _settle(house: House, call: Call, bench: Bench, wanted: Upload, made: _Made) -> UploadedRecord:
-    """Compare with the bundle that is served, then write down; again where another came to be served
-    meanwhile, as an answer must be true as a whole."""
-    for _ in range(_TRIES):
-        active = await call.read(_find_active, wanted)
-        equal = active is not None and active.content_hash == wanted.content_hash
-        new_id = active.id if active is not None and equal else ""
-        diff, more = await compare(
-            bench, house.db, house.blobs, active=active, new=made.artifact, new_id=new_id
-        )
-        done = await call.write(_record, wanted, made.built, active.id if active else None)
-        if done is not None:
-            promoted, findings = done
-            api_diff = await _diff_record(house, call, promoted.bundle, diff)
-            return _uploaded(house, wanted.source, promoted, api_diff, (*findings, *more))
-    raise Conflict(service.LOST)
-
-
-def _admit(tx: Tx, caller: Caller, body: UploadBody) -> Source:
-    return service.admit(
-        tx,
-        caller.principal,
-        caller.actor,
-        source_slug=body.source,
-        environment=body.environment,
-        promote=body.promote,
-    )
-
-
-def _no_bundle(findings: Sequence[Finding]) -> CompileFailed:
-    errors = [f for f in findings if f.level == "error"]
-    shown = "see details" if len(errors) <= _MAX_DETAILS else f"{_MAX_DETAILS} of {len(errors):,} details"
-    details = [Detail(path=f.pointer, message=f"{f.code}: {f.message}") for f in errors[:_MAX_DETAILS]]
-    return CompileFailed(f"The description gives no bundle; {shown}.", details=details)
-
-
-def _accepted(built: Built) -> Built:
-    if built.bundle is None:
-        raise _no_bundle(built.findings)
-    if len(built.artifact) > MAX_ARTIFACT_BYTES:
-        sizes = sorted(part_sizes(built.artifact).items(), key=lambda part: -part[1])
-        raise BundleTooLarge(
-            f"The compiled bundle has {len(built.artifact):,} bytes; {MAX_ARTIFACT_BYTES:,} are allowed.",
-            details=[Detail(path=name, message=f"{size:,} bytes") for name, size in sizes],
-        )
-    return built
-
-
-def _wanted(body: UploadBody, source: Source, content_hash: str) -> Upload:
-    return Upload(
-        source=source,
-        environment=body.environment,
-        promote=body.promote,
-        content_hash=content_hash,
-        provenance=Provenance(
-            repository=body.repository,
-            commit_sha=body.commit_sha,
-            branch=body.branch,
-            pull_request_number=body.pull_request_number,
-        ),
-    )
-
-
-async def _diff_record(house: House, call: Call, bundle: StoredBundle, diff: ApiDiff) -> DiffRecord:
-    broken = [entry.operation_id for entry in diff.breaking]
-    uses = await call.read(_uses, house.recent_use, bundle, broken) if broken else {}
-    return diff_record(diff, uses)
-
-
-def _uses(
-    tx: Tx, caller: Caller, recent_use: RecentUse, bundle: StoredBundle, operation_ids: Sequence[str]
-) -> Mapping[str, Use]:
-    return recent_use(
-        tx, source_id=bundle.source_id, environment=bundle.environment, operation_ids=operation_ids
-    )
-
-
-def _find_equal(tx: Tx, caller: Caller, upload: Upload) -> StoredBundle | None:
-    return service.find_equal(tx, upload)
-
-
-def _find_active(tx: Tx, caller: Caller, upload: Upload) -> StoredBundle | None:
-    return service.find_active(tx, upload.source.id, upload.environment)
-
-
-def _record(
-    tx: Tx, caller: Caller, upload: Upload, built: Built | None, seen: str | None
-) -> tuple[Promoted, tuple[Finding, ...]] | None:
-    if built is not None:
-        service.record(tx, caller.actor, upload, built)
-    promoted = service.settle(tx, caller.actor, upload, seen=seen)
-    return (promoted, service.find_findings(tx, promoted.bundle)) if promoted else None
 
 
 def _list(
@@ -318,18 +180,17 @@ def _promote(tx: Tx, caller: Caller, bundle_id: str) -> tuple[Promoted, Source]:
     return service.promote_stored(tx, caller.principal, caller.actor, bundle_id)
 
 
-def _uploaded(
-    house: House, source: Source, done: Promoted, api_diff: DiffRecord, findings: Sequence[Finding]
-) -> UploadedRecord:
-    bundle = done.bundle
+def _uploaded(house: House, done: Uploaded) -> UploadedRecord:
+    bundle, compared = done.promoted.bundle, done.compared
     path = house.blobs.path_of(bundle.digest)
     return UploadedRecord(
-        bundle=bundle_record(bundle, source, path),
+        bundle=bundle_record(bundle, done.source, path),
         bundle_id=bundle.id,
         storage_path=path,
         openapi_hash=bundle.openapi_hash,
         overlay_hash=bundle.overlay_hash,
-        api_diff=api_diff,
-        rollback=RollbackRecord(previous_bundle_id=done.previous_id),
-        findings=findings_records(findings),
+        api_diff=diff_record(compared.diff, compared.uses),
+        broken_scripts=script_records(compared.scripts, compared.diff),
+        rollback=RollbackRecord(previous_bundle_id=done.promoted.previous_id),
+        findings=findings_records(compared.findings),
     )

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from mcp_types.methods import validate_server_result
 
-from ammeter.doors.hosted_mcp.protocol import SUPPORTED
+from ammeter.doors.mcp_protocol.messages import SUPPORTED
 from ammeter.features.gateway.tools import TOOLS
 from tests.doors.hosted.visitor import META, MODERN, Visitor
 

@@ -7,6 +7,7 @@ import base64
 import hashlib
 import io
 import json
+import os
 import shutil
 import tarfile
 import zipfile
@@ -148,3 +149,21 @@ def test_pip_installs_wheels_alone_by_exact_version(tmp_path: Path) -> None:
             await installer.install(Package(registry="pypi", name="tiny-server", version="3.0"))
 
     asyncio.run(story())
+
+
+def test_what_nobody_used_for_long_goes_unless_it_is_named(tmp_path: Path) -> None:
+    installer = Installer(tmp_path, {"PATH": NPM_PATH})
+    old, named, used = (Package(registry="npm", name="@a/server", version=f"1.0.{i}") for i in range(3))
+    places = {one: tmp_path / "npm" / "@a%2Fserver" / str(one.version) for one in (old, named, used)}
+    for place in places.values():
+        (place / "node_modules").mkdir(parents=True)
+        os.utime(place, (1_000, 1_000))
+    left_over = tmp_path / "draft-0" / "node_modules" / "x"
+    left_over.mkdir(parents=True)
+    os.utime(tmp_path / "draft-0", (1_000, 1_000))
+    assert asyncio.run(installer.install(used)).folder == str(places[used])
+    assert installer.prune([named], 900) == 0
+    assert installer.prune([named], 2_000) == 1
+    assert [one.version for one, place in places.items() if place.exists()] == ["1.0.1", "1.0.2"]
+    assert not list(tmp_path.glob("draft-*"))
+    assert installer.prune([named], 2_000) == 0

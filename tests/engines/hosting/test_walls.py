@@ -198,6 +198,37 @@ print(json.dumps(told))
     assert told == {"memory": "MemoryError", "file": "File too large", "files": "Too many open files"}
 
 
+@pytest.mark.parametrize(
+    "script",
+    [
+        "i=0; while true; do i=$((i+1)); head -c 300000 /dev/zero > f$i; done",
+        "mkdir -p a/b; cd a/b; i=0; while true; do i=$((i+1)); : > f$i; done",
+        "mkdir d; head -c 100 /dev/zero > d/f; i=0; while true; do i=$((i+1)); mkdir -p $i/$i; done",
+    ],
+    ids=["bytes", "files", "folders"],
+)
+def test_a_run_that_fills_its_folder_ends_and_says_so(tmp_path: Path, script: str) -> None:
+    async def story() -> tuple[int, str]:
+        limits = ProcessLimits(folder_bytes=2 << 20, folder_files=500)
+        async with hosting(tmp_path).prepared(
+            Launch(command=("sh", "-c", script), limits=limits)
+        ) as prepared:
+            process = await asyncio.create_subprocess_exec(
+                *prepared.command,
+                stdin=subprocess.DEVNULL,
+                stderr=subprocess.PIPE,
+                env=dict(prepared.env),
+                cwd=prepared.cwd,
+            )
+            async with asyncio.timeout(30):
+                _, err = await process.communicate()
+            return process.returncode or 0, err.decode()
+
+    code, err = asyncio.run(story())
+    assert code == 125
+    assert "ammeter: it filled its working folder: more than 2 MiB" in err
+
+
 def test_a_run_has_a_user_of_its_own_and_so_many_processes(tmp_path: Path) -> None:
     script = "id -u; for i in $(seq 40); do sleep 30 & done; echo all"
 

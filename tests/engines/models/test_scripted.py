@@ -23,6 +23,13 @@ def fenced(body: str, word: str = "yaml") -> str:
     return f"Some words.\n\n```{word}\n{body}\n```\n\nMore words with `code`.\n"
 
 
+def alias_bomb() -> str:
+    lines = ["a: &a [x, x, x, x, x, x, x, x, x]"]
+    for before, name in zip("abcdefgh", "bcdefghi", strict=True):
+        lines.append(f"{name}: &{name} [{', '.join([f'*{before}'] * 9)}]")
+    return "\n".join(lines)
+
+
 TWO_STEPS = fenced(
     """
 steps:
@@ -119,6 +126,9 @@ def test_a_replay_takes_answers_as_they_come() -> None:
         (fenced("steps: [{tool: a, saveAs: 1a}]"), "saveAs is a name"),
         (fenced('steps: [{tool: a, arguments: {x: "{{b.c}}"}}]'), "refers to {{b}}"),
         (fenced("steps: [{tool: a, arguments: {x: .nan}}]"), "not JSON"),
+        (fenced(alias_bomb() + "\nsteps: [{tool: a, arguments: {x: *i}}]"), "more than 50000 values"),
+        (fenced("steps: &s [{tool: a, arguments: {x: *s}}]"), "more than 50000 values"),
+        (fenced("steps: " + "[" * 15_000 + "]" * 15_000), "not YAML or JSON"),
         (fenced('steps: [{tool: a}]\nanswer: "{{b}}"'), "The plan's answer refers to {{b}}"),
     ],
 )

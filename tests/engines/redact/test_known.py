@@ -34,6 +34,7 @@ def spellings(value: str) -> list[str]:
         html.escape(value),
         raw.hex(),
         raw.hex().upper(),
+        value[::-1],
     ]
 
 

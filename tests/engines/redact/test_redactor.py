@@ -98,6 +98,9 @@ def test_tokens_go_from_json_within_text(kind: str, token: str) -> None:
 
 
 SECRET_TEXTS = [
+    ("my password is kT9vbQ2m, please log in", "my password is *, please log in"),
+    ("The password was now Summer2024!.", "The password was now *!."),
+    ("the API key is 8f14e45fceea167a5a36dedd4bea2543aB.", "the API key is *."),
     ("password=hunter2", "password=*"),
     ("password=correcthorse", "password=*"),
     ("PGPASSWORD=s3cr3t psql", "PGPASSWORD=* psql"),
@@ -155,6 +158,10 @@ def test_only_the_secret_part_goes(text: str, clean: str) -> None:
 
 
 HARMLESS = [
+    "The password is required and has at least 12 characters.",
+    "A password is Argon2id-hashed; the secret is base64-encoded.",
+    "The access token is valid for 3600 seconds.",
+    "password is 12345678",
     "018f3c5e-7b1a-7cc0-8000-0123456789ab",
     "commit 9fceb02d0ae598e95dc970b74767f19372d61af8",
     "sha256:e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855",

@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import parse_qsl
 
 import pytest
+from mcp.server.mcpserver import MCPServer
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import Receive, Scope, Send
@@ -106,6 +107,86 @@ def test_a_fetched_token_opens_the_source_and_never_reaches_the_trace(
     assert asked == [{"grant_type": "client_credentials", "scope": "notes.read"}]
     assert TOKEN not in shown(lab, run)
     assert SECRET not in shown(lab, run)
+
+
+class Rotating(NotesServer):
+    """Takes the newest token that was fetched, and revokes it after so many requests."""
+
+    def __init__(self, taken: int) -> None:
+        super().__init__()
+        self.left = self.taken = taken
+        self.revoked: set[str] = set()
+        self.sent = ""
+
+    def _tools(self) -> MCPServer[Any]:
+        server = super()._tools()
+
+        @server.tool(description="Tells what it is met with.")
+        def tell() -> str:
+            self.calls.append(("tell", {}))
+            return self.sent.removeprefix("Bearer ")
+
+        return server
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "http":
+            sent = Request(scope).headers.get("authorization", "")
+            if self.left == 0:
+                self.revoked.add(sent)
+                self.left = self.taken
+            if sent in self.revoked or not sent.startswith("Bearer lantern-"):
+                await Response("who are you?", 401)(scope, receive, send)
+                return
+            self.left, self.sent = self.left - 1, sent
+        await super().__call__(scope, receive, send)
+
+
+@contextmanager
+def counting_token_server() -> Iterator[tuple[str, list[str]]]:
+    given: list[str] = []
+
+    async def app(scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan":
+            while (await receive())["type"] != "lifespan.shutdown":
+                await send({"type": "lifespan.startup.complete"})
+            await send({"type": "lifespan.shutdown.complete"})
+            return
+        await Request(scope, receive).body()
+        given.append(f"lantern-{len(given):06}-of-the-harbour")
+        answer = JSONResponse({"access_token": given[-1], "token_type": "Bearer", "expires_in": 600})
+        await answer(scope, receive, send)
+
+    with serving(app) as url:
+        yield f"{url}/token", given
+
+
+@pytest.mark.parametrize(("taken", "fetched"), [(100, 1), (4, 2), (3, 3)])
+def test_a_token_that_is_revoked_early_is_fetched_anew_and_no_call_is_lost(
+    lab: Household, taken: int, fetched: int
+) -> None:
+    notes = Rotating(taken)
+    with serving(notes) as place, counting_token_server() as (url, given):
+        notes.url = f"{place}/mcp"
+        config = {"token_url": url, "client_id": "robot", "client_secret_ref": "secret:NOTES"}
+        source = guarded(lab, notes, "oauth2_client_credentials", config)
+        run = played(lab, source, plan(*[step("tell")] * 5))
+    assert end_of(run) == ("pass", "Passed", "none"), run
+    assert len(notes.made("tell")) == 5
+    assert len(given) == fetched
+    assert "[redacted:" in shown(lab, run)
+    assert not any(token in shown(lab, run) for token in given)
+
+
+def test_a_source_that_takes_no_token_is_asked_with_one_more_and_no_further(lab: Household) -> None:
+    notes = Rotating(0)
+    with serving(notes) as place, counting_token_server() as (url, given):
+        notes.url = f"{place}/mcp"
+        config = {"token_url": url, "client_id": "robot", "client_secret_ref": "secret:NOTES"}
+        source = guarded(lab, notes, "oauth2_client_credentials", config)
+        run = played(lab, source, plan(step("list_notes")))
+    assert end_of(run) == ("fail", "Errored", "auth_error"), run
+    assert 2 <= len(given) <= 4
+    assert notes.calls == []
 
 
 def test_a_token_that_is_not_to_be_had_is_told_without_the_secret(lab: Household, notes: NotesServer) -> None:

@@ -92,9 +92,10 @@ def bookshop(overlay: str | None = None) -> Bundle:
     return replace(compiled.bundle, search=build_index(compiled.bundle.cards))
 
 
-def serve(db: Database, blobs: Blobs, org_id: str, bundle: Bundle) -> str:
-    """A source that serves this bundle; its id."""
-    source_id, artifact, at = new_id(), pack(bundle), now()
+def serve(db: Database, blobs: Blobs, org_id: str, bundle: Bundle, *, source_id: str | None = None) -> str:
+    """A source that serves this bundle, a new one if none is given; its id."""
+    is_new, source_id = source_id is None, source_id or new_id()
+    artifact, at = pack(bundle), now()
     stored = StoredBundle(
         id=new_id(),
         org_id=org_id,
@@ -125,7 +126,8 @@ def serve(db: Database, blobs: Blobs, org_id: str, bundle: Bundle) -> str:
         updated_at=at,
     )
     with db.write() as tx:
-        sources.insert_source(tx, source)
+        if is_new:
+            sources.insert_source(tx, source)
         assert bundles.insert_bundle(tx, stored, ())
         assert bundles.point_at(tx, stored, before=None, at=at, by="tests")
     return source_id

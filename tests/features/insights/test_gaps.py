@@ -47,6 +47,14 @@ def test_what_agents_used_in_the_end_is_believed() -> None:
     assert gone.target is None
 
 
+def test_of_what_a_script_uses_together_the_one_that_is_asked_for_is_believed() -> None:
+    queries = ("dust jacket", "dust jacket picture", "jacket artwork")
+    together = judge(ask(*queries, searchBooks=3, getBookCover=3, listOrders=1), API)
+    assert (together.target, together.proven) == ("getBookCover", True)
+    rarely = judge(ask(*queries, searchBooks=3, getBookCover=1), API)
+    assert rarely.target == "searchBooks"
+
+
 def test_what_agents_saw_and_left_is_not_what_they_wanted() -> None:
     queries = ["clients", "look up a shopper"] * 5
     seen = Question(queries=queries, later_used={}, sessions=5, rejected={"listCustomers": 5})

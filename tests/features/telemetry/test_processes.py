@@ -10,7 +10,7 @@ from pathlib import Path
 from sqlalchemy import text
 
 from ammeter.engines.db.database import Database
-from ammeter.features.telemetry import store
+from ammeter.features.telemetry import session_store, store
 from tests.features.telemetry.parts import LONG_AGO
 
 ROOT = Path(__file__).parents[3]
@@ -40,7 +40,7 @@ def test_a_kill_loses_at_most_the_last_second(db: Database) -> None:
     assert old
     assert old <= stored
     with db.read() as tx:
-        (session,) = store.list_sessions(tx, "o", since=LONG_AGO).rows
+        (session,) = session_store.list_sessions(tx, "o", since=LONG_AGO).rows
         (day, *later) = store.sums(tx, "o", "day", since=LONG_AGO, until=session.last_event_at)
     # Events and sums come and go together.
     assert session.events == day["scripts"] + sum(row["scripts"] for row in later) == len(stored)

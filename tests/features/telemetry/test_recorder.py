@@ -14,7 +14,7 @@ from sqlalchemy import text
 
 from ammeter.engines.db.database import Database
 from ammeter.features.orgs.model import Organization
-from ammeter.features.telemetry import store
+from ammeter.features.telemetry import session_store
 from ammeter.features.telemetry.model import Event
 from ammeter.features.telemetry.recorder import Recorder
 from tests.features.telemetry.parts import (
@@ -232,7 +232,7 @@ def test_no_known_secret_is_in_any_row(db: Database) -> None:
     for form in (*forms, SECRET[:7], SECRET[-7:], quote(SECRET)[:9]):
         assert form not in rows
     with db.read() as tx:
-        (session,) = store.list_sessions(tx, "o", since=LONG_AGO).rows
+        (session,) = session_store.list_sessions(tx, "o", since=LONG_AGO).rows
     assert session.flags == ("secret_stripped",)
 
 
@@ -283,7 +283,7 @@ def test_two_recorders_at_once_lose_and_double_nothing(db: Database) -> None:
         list(threads.map(lambda half: record_all(db, half, batch=50), halves))
     assert sorted(_ids(db)) == sorted(event.id for event in events)
     with db.read() as tx:
-        sessions = store.list_sessions(tx, "o", since=LONG_AGO, limit=200).rows
+        sessions = session_store.list_sessions(tx, "o", since=LONG_AGO, limit=200).rows
     assert sum(session.events for session in sessions) == len(events)
     stored = [each for session in sessions for each in stored_events(db, "o", session.id)]
     assert sum(each.starts_session for each in stored) == len(sessions)
@@ -297,7 +297,7 @@ def test_a_batch_that_was_stored_before_the_fault_is_not_counted_twice(db: Datab
     poison = make_event("o", duration_ms=2**70)
     recorder = record_all(db, [*events, poison])
     with db.read() as tx:
-        (session,) = store.list_sessions(tx, "o", since=LONG_AGO).rows
+        (session,) = session_store.list_sessions(tx, "o", since=LONG_AGO).rows
     assert session.events == 3 + (poison.id in _ids(db))
     assert recorder.figures().buffered == 0
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 from sqlalchemy import select
@@ -14,7 +15,7 @@ from ammeter.engines.db.database import Database
 from ammeter.engines.db.tables import DURATION_COLUMNS, telemetry_sessions
 from ammeter.features.bundles.model import RecentUse
 from ammeter.features.orgs.model import Organization
-from ammeter.features.telemetry import store
+from ammeter.features.telemetry import session_store, store
 from ammeter.features.telemetry.model import StoredEvent, Use
 from ammeter.features.telemetry.tally import (
     DURATION_BOUNDS_MS,
@@ -44,7 +45,7 @@ def stored(shared_db: Database, org: Organization) -> list[StoredEvent]:
     for seed in range(3):
         record_all(shared_db, random_events(org.id, 200, seed), batch=30)
     with shared_db.read() as tx:
-        sessions = store.list_sessions(tx, org.id, since=LONG_AGO, limit=200).rows
+        sessions = session_store.list_sessions(tx, org.id, since=LONG_AGO, limit=200).rows
     found = [each for session in sessions for each in stored_events(shared_db, org.id, session.id)]
     assert len(found) == 600
     return found
@@ -55,14 +56,20 @@ def test_roll_ups_are_what_a_recount_gives(
     shared_db: Database, org: Organization, stored: list[StoredEvent], bucket: Bucket
 ) -> None:
     recount: dict[datetime, Counter[str]] = {}
+    with shared_db.read() as tx:
+        ids = {each.event.session_id for each in stored}
+        sessions = {one.id: one for one in session_store.find_sessions(tx, org.id, sorted(ids))}
     for each in stored:
         event = each.event
+        session = sessions[event.session_id]
         hour = event.at.hour if bucket == "hour" else 0
         at = event.at.replace(hour=hour, minute=0, second=0, microsecond=0)
         counts = recount.setdefault(at, Counter())
         ran = event.outcome not in ("refused", "busy")
         script, search = ran and event.kind == "script", ran and event.kind == "search"
         counts["sessions"] += each.starts_session
+        counts["strained_sessions"] += each.starts_session and session.strained
+        counts["sessions_with_intent"] += each.starts_session and bool(session.intents)
         counts["refused"] += not ran
         counts["scripts"] += script
         counts["script_errors"] += script and event.outcome == "error"
@@ -81,6 +88,24 @@ def test_roll_ups_are_what_a_recount_gives(
     assert rows == [
         {"at": at, **{name: recount[at][name] for name in ROLL_UP_COUNTS}} for at in sorted(recount)
     ]
+
+
+def test_a_session_counts_as_strained_while_it_is(shared_db: Database, org: Organization) -> None:
+    """In the bucket of its first event, whenever the later ones come."""
+    begun = now() - timedelta(hours=5)
+
+    def told(hours: int, **facts: Any) -> tuple[int, int]:
+        at = begun + timedelta(hours=hours)
+        record_all(shared_db, [make_event(org.id, session_id=f"strained {org.id}", at=at, **facts)])
+        with shared_db.read() as tx:
+            rows = store.sums(tx, org.id, "hour", since=LONG_AGO, until=FAR)
+        assert all(row["strained_sessions"] == row["sessions_with_intent"] == 0 for row in rows[1:])
+        return rows[0]["strained_sessions"], rows[0]["sessions_with_intent"]
+
+    assert told(0, kind="search", outcome="miss", query="gift card") == (1, 0)
+    assert told(1, kind="script", intent="Sell a gift card") == (0, 1)
+    assert told(2, kind="script", intent="Sell a gift card", frustration=9) == (1, 1)
+    assert told(3, kind="script", intent="Sell another") == (1, 1)
 
 
 def test_sessions_are_what_a_recount_gives(
@@ -200,14 +225,14 @@ def test_sessions_are_listed_page_by_page_the_latest_first(shared_db: Database, 
     seen, after = list[str](), None
     with shared_db.read() as tx:
         while True:
-            page = store.list_sessions(tx, org.id, since=at, after=after, limit=2)
+            page = session_store.list_sessions(tx, org.id, since=at, after=after, limit=2)
             seen += [session.id for session in page.rows]
             after = page.next_after
             if after is None:
                 break
-        flagged = store.list_sessions(tx, org.id, since=at, flagged=True).rows
-        later = store.list_sessions(tx, org.id, since=at + timedelta(minutes=3)).rows
-        foreign = store.list_sessions(tx, "another", since=at).rows
+        flagged = session_store.list_sessions(tx, org.id, since=at, flagged=True).rows
+        later = session_store.list_sessions(tx, org.id, since=at + timedelta(minutes=3)).rows
+        foreign = session_store.list_sessions(tx, "another", since=at).rows
     assert seen == [f"{org.id} {number}" for number in (6, 5, 4, 3, 2, 1, 0)]
     assert [session.id for session in flagged] == [f"{org.id} 3"]
     assert (flagged[0].flags, flagged[0].flagged) == (("unknown_outcome_write",), True)
@@ -220,11 +245,11 @@ def test_a_person_flags_a_session_and_takes_the_flag_back(shared_db: Database, o
     record_all(shared_db, [event])
     for flagged in (True, False):
         with shared_db.write() as tx:
-            assert store.flag_session(tx, org.id, event.session_id, flagged=flagged)
-            assert not store.flag_session(tx, "another", event.session_id, flagged=flagged)
+            assert session_store.flag_session(tx, org.id, event.session_id, flagged=flagged)
+            assert not session_store.flag_session(tx, "another", event.session_id, flagged=flagged)
         with shared_db.read() as tx:
-            session = store.find_session(tx, org.id, event.session_id)
-            assert store.find_session(tx, "another", event.session_id) is None
+            session = session_store.find_session(tx, org.id, event.session_id)
+            assert session_store.find_session(tx, "another", event.session_id) is None
         assert session is not None
         assert session.flagged is flagged
 

@@ -15,7 +15,7 @@ from ammeter.base.ids import new_id
 from ammeter.cli.demo_seed.days import Shop, sessions_of_day
 from ammeter.engines.db.database import Database
 from ammeter.features.orgs.model import Organization
-from ammeter.features.telemetry import store
+from ammeter.features.telemetry import session_store, store
 from ammeter.features.telemetry.model import Event, Session
 from ammeter.features.telemetry.trail import Trail, follow, from_json, to_json
 from tests.features.telemetry.parts import LONG_AGO, call, make_event
@@ -38,7 +38,7 @@ def stored(db: Database, org: Organization, sessions: list[list[Event]], batch: 
             store.insert_batch(tx, events[start : start + batch])
     ids = list(dict.fromkeys(event.session_id for event in events))
     with db.read() as tx:
-        found = {session.id: session for session in store.find_sessions(tx, org.id, ids)}
+        found = {session.id: session for session in session_store.find_sessions(tx, org.id, ids)}
     return [found[session_id] for session_id in ids]
 
 
@@ -122,7 +122,7 @@ def test_what_is_remembered_of_a_session_goes_with_it(shared_db: Database, org: 
     ]
     with shared_db.write() as tx:
         store.insert_batch(tx, events)
-        kept = [session.id for session in store.list_sessions(tx, org.id, since=LONG_AGO).rows]
+        kept = [session.id for session in session_store.list_sessions(tx, org.id, since=LONG_AGO).rows]
         assert len(kept) == 1
     assert rows(shared_db, kept[0]) == [1, 1, 1]
     with shared_db.write() as tx:

@@ -15,9 +15,28 @@ from ammeter.cli.remote import Remote, path_of
 from ammeter.cli.shown import show
 
 
-def promote(bundle: BundleId, url: Url = None, key: Key = None, as_json: AsJson = False) -> None:
-    """Serve a stored bundle in its environment."""
-    _promote(connect(url, key), bundle, as_json=as_json)
+def promote(
+    bundle: BundleId,
+    require_suite: Annotated[
+        str | None,
+        typer.Option(
+            help="Only if this suite, run against the bundle, is ready to ship.", show_default=False
+        ),
+    ] = None,
+    timeout: Annotated[float, typer.Option(min=1, help="Seconds to wait for the suite.")] = 1800,
+    url: Url = None,
+    key: Key = None,
+    as_json: AsJson = False,
+) -> None:
+    """Serve a stored bundle in its environment; with a suite exits as `ammeter gate` does."""
+    if require_suite is None:
+        _promote(connect(url, key), bundle, as_json=as_json)
+        return
+    # Imported here: most promotions ask for no suite.
+    from ammeter.cli.bundle.gated import promote_gated
+
+    code = promote_gated(bundle, require_suite, url=url, key=key, as_json=as_json, timeout_s=timeout)
+    raise typer.Exit(code)
 
 
 def rollback(
@@ -57,7 +76,10 @@ def _ask(question: str) -> None:
 
 
 def _promote(remote: Remote, bundle_id: str, *, as_json: bool) -> None:
-    answer = remote.post(f"{BASE}{path_of(bundle_id)}/promote")
+    show_promoted(remote.post(f"{BASE}{path_of(bundle_id)}/promote"), as_json=as_json)
+
+
+def show_promoted(answer: Any, *, as_json: bool) -> None:
     if as_json:
         show(answer, as_json=True)
         return

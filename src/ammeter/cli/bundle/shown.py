@@ -75,6 +75,19 @@ def diff_lines(diff: Json) -> Iterator[str]:
             yield from (f"      {c['level']:<7}  {c['message']}  [{c['rule']}]" for c in entry["changes"])
 
 
+def script_lines(scripts: Sequence[Json]) -> Iterator[str]:
+    """Stored scripts that would break, each with the operation that breaks it and how."""
+    if not scripts:
+        return
+    yield f"{len(scripts)} stored scripts of the last 30 days would break"
+    for script in scripts:
+        told = " ".join((script["intent"] or "no intent given").split())[:100]
+        yield f"  {script['eventId']}  {script['runs']} runs, last {script['lastRunAt']}: {told}"
+        for operation in script["operations"]:
+            yield f"      {operation['operationId']} ({operation['sdkName']})"
+            yield from (f"        {message}" for message in operation["messages"])
+
+
 def finding_lines(findings: Sequence[Json]) -> Iterator[str]:
     """Worst first."""
     for level in _LEVELS:

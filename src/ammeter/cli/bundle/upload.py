@@ -27,7 +27,14 @@ from ammeter.cli.bundle.options import (
     provenance,
 )
 from ammeter.cli.bundle.progress import Progress
-from ammeter.cli.bundle.shown import bundle_lines, diff_lines, finding_lines, rollback_lines, show_lines
+from ammeter.cli.bundle.shown import (
+    bundle_lines,
+    diff_lines,
+    finding_lines,
+    rollback_lines,
+    script_lines,
+    show_lines,
+)
 from ammeter.cli.house import AsJson
 from ammeter.cli.remote import Remote
 from ammeter.cli.shown import show
@@ -65,6 +72,7 @@ def upload(
     )
     show_lines(bundle_lines(answer["bundle"]))
     show_lines(diff_lines(answer["apiDiff"]))
+    show_lines(script_lines(answer["brokenScripts"]))
     show_lines(finding_lines(answer["findings"]))
     show_lines(rollback_lines(answer))
 

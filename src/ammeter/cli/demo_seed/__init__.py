@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ammeter.cli.demo_seed.load import DAYS, MANY_A_DAY, ask_for_insights, demo_shop, seed
+from ammeter.cli.demo_seed.load import DAYS, MANY_A_DAY, demo_shop, has_telemetry, seed, show_insights
 from ammeter.cli.house import AsJson, opened
 from ammeter.cli.shown import show
 
@@ -26,9 +26,11 @@ def seed_demo(
 ) -> None:
     """Fill the demo organization with telemetry; what is there already stays, what is missing is added."""
     with opened() as house:
+        org_id = demo_shop(house.db).org_id
+        is_first = not has_telemetry(house.db, org_id)
         seeded = seed(house.db, days=days, a_day=sessions)
         if seeded.events:
-            ask_for_insights(house, demo_shop(house.db).org_id)
+            show_insights(house, org_id, name_topics=is_first)
     show(seeded, as_json=as_json, title="Seeded the demo organization" if seeded.events else "Nothing to add")
 
 

@@ -1,7 +1,8 @@
 """The demo's telemetry: a date and a number in, the events of one session out, always the same. Pure.
 
 Each session is drawn with a number of its own, so that a smaller data set is a part of a larger one and a
-later one holds an earlier one: whatever is there already need not be written again.
+later one holds an earlier one: whatever is there already need not be written again. The first of a day is a
+program's, at night; all others are people's agents.
 """
 
 from __future__ import annotations
@@ -13,7 +14,16 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 
 from ammeter.base.clock import to_millis
-from ammeter.cli.demo_seed.wishes import CLIENTS, CONTEXTS, FAILURES, OPERATIONS, WISHES, Wish
+from ammeter.cli.demo_seed.wishes import (
+    CLIENTS,
+    CONTEXTS,
+    FAILURES,
+    NIGHTLY,
+    OPERATIONS,
+    PROGRAM,
+    WISHES,
+    Wish,
+)
 from ammeter.features.telemetry.model import Call, Event, Flag, SessionSource
 
 _SEED = "harbour books"
@@ -21,6 +31,7 @@ _SOURCES: tuple[SessionSource, ...] = ("header", "header", "header", "header", "
 # A delivery failed and a best-seller was sold out: for a week, orders fail more often than not.
 _BAD_WEEK = range(17, 24)
 _DAYS = 90
+_NIGHT = time(2, 30)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,9 +60,10 @@ class _Session:
         self._shop, self._day = shop, day
         self._age = max(0, (last_day - day).days)
         self._more = 1 - 1 / tasks
+        self._is_program = number == 0
         name, version, _ = self._draw.choices(CLIENTS, [weight for *_, weight in CLIENTS])[0]
-        self._client = (name, version)
-        self._key = self._draw.choice(shop.key_ids)
+        self._client = PROGRAM if self._is_program else (name, version)
+        self._key = shop.key_ids[0] if self._is_program else self._draw.choice(shop.key_ids)
         self._at = self._start()
         self._id = self._new_id()
         self._source = self._draw.choice(_SOURCES)
@@ -60,13 +72,19 @@ class _Session:
 
     def events(self) -> list[Event]:
         self._add(kind="initialize", outcome="ok", duration_ms=self._draw.randint(2, 20))
+        if self._is_program:
+            self._task(NIGHTLY)
+            return self._events
         while True:
             self._task(self._wish())
             if self._draw.random() >= self._more:
                 return self._events
 
     def _start(self) -> datetime:
-        """By day rather than by night, on weekends less late."""
+        """By day rather than by night; a program's by the clock, some seconds late."""
+        if self._is_program:
+            late = timedelta(milliseconds=self._draw.randrange(20_000))
+            return datetime.combine(self._day, _NIGHT, UTC) + late
         hour = min(23, max(0, round(self._draw.gauss(13.5, 4))))
         minute, second, ms = (self._draw.randrange(60), self._draw.randrange(60), self._draw.randrange(1000))
         return datetime.combine(self._day, time(hour, minute, second, ms * 1000), UTC)
@@ -81,6 +99,10 @@ class _Session:
         if not wish.operations:
             self._in_vain(wish, intent)
             return
+        if wish.missed and self._draw.random() < 0.6:
+            for query in self._draw.sample(wish.missed, self._draw.randint(1, 2)):
+                self._mood = min(10, self._mood + 1)
+                self._search(query, ())
         if self._draw.random() < 0.75:
             self._search(self._draw.choice(wish.queries), (*wish.operations, *wish.shown))
         if len(wish.operations) > 1 and self._draw.random() < 0.25:
@@ -144,7 +166,7 @@ class _Session:
         invented: Sequence[str] = (),
     ) -> None:
         self._wait(8, 90)
-        told = self._draw.random() < 0.85
+        told = self._is_program or self._draw.random() < 0.85
         context = self._draw.choice(CONTEXTS)
         code = _code(intent if told else "", context, self._mood, calls)
         result = failure[1] if failure else _result(self._draw, calls)

@@ -5,17 +5,22 @@ from __future__ import annotations
 
 import logging
 import uuid
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from threading import Event as Signal
 
 from ammeter.base.clock import now
 from ammeter.cli.demo_seed.days import Shop, sessions_of_day
+from ammeter.cli.demo_seed.wishes import WISHES
 from ammeter.cli.first import DEMO_SLUG
+from ammeter.cli.house import operator
 from ammeter.doors.demo_api.names import DEMO_ORG
-from ammeter.engines.db.database import Database
+from ammeter.engines.db.database import Database, Tx
 from ammeter.features.bundles.service import find_active
-from ammeter.features.insights import refresh_job
+from ammeter.features.insights.refresh_store import Superseded
+from ammeter.features.insights.service import change_topic
+from ammeter.features.insights.topic_store import list_topics
 from ammeter.features.orgs import service
 from ammeter.features.sources.service import get_source
 from ammeter.features.telemetry import store
@@ -73,15 +78,43 @@ def steps(db: Database, *, days: int, a_day: int, at: datetime, batch: int = BAT
         yield new
 
 
-def ask_for_insights(house: House, org_id: str) -> None:
-    """Topics and clusters are made by a worker."""
-    with house.db.write() as tx:
-        refresh_job.enqueue(tx, house.jobs, org_id)
+def show_insights(
+    house: House, org_id: str, *, name_topics: bool, stopped: Callable[[], bool] = lambda: False
+) -> None:
+    """Topics and clusters of it, made at once rather than by a worker: only then can topics be called what a
+    person calls them. Where a worker's refresh began meanwhile, or the server stops, a worker's goes on."""
+    # Imported here: numpy and the embedding are for a demo that has just been filled.
+    from ammeter.features.insights.refresh import refresh
+
+    def check(_: Tx) -> None:
+        if stopped():
+            raise Superseded
+
+    keep_days = house.settings.telemetry_retention_days
+    try:
+        refresh(house.db, house.blobs, org_id, keep_days=keep_days, check=check)
+    except Superseded:
+        return
+    if name_topics:
+        _name_topics(house.db, org_id)
+
+
+def _name_topics(db: Database, org_id: str) -> None:
+    names = {intent: wish.label for wish in WISHES if wish.label for intent in wish.intents}
+    with db.write() as tx:
+        org = service.get_org(tx, DEMO_ORG)
+        for topic in list_topics(tx, org_id, since=now() - timedelta(days=DAYS), limit=200):
+            label = next((names[one] for one in topic.example_intents if one in names), None)
+            if label is not None:
+                change_topic(tx, operator(), org, topic.id, label=label)
+                # The largest topic of a wish gets its name, and no other.
+                names = {intent: name for intent, name in names.items() if name != label}
 
 
 async def seed_beside(house: House) -> None:
     """A small part of it, beside a server that runs, unless the demo has telemetry. Batch by batch, so that
     nobody waits long and a stop does not wait for the end; a failure is logged, and the server goes on."""
+    stopped = Signal()
     try:
         shop = await house.db.run(demo_shop, house.db)
         if await house.db.run(has_telemetry, house.db, shop.org_id):
@@ -90,10 +123,12 @@ async def seed_beside(house: House) -> None:
         count = 0
         while (new := await house.db.run(next, added, None)) is not None:
             count += len(new)
-        await house.db.run(ask_for_insights, house, shop.org_id)
+        await house.db.run(show_insights, house, shop.org_id, name_topics=True, stopped=stopped.is_set)
         log.info("the demo has telemetry: %d events of three months", count)
     except Exception:
         log.exception("the demo has no telemetry")
+    finally:
+        stopped.set()
 
 
 def _sessions(shop: Shop, at: datetime, days: int, a_day: int) -> Iterator[list[Event]]:

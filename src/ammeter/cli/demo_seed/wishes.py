@@ -1,7 +1,8 @@
 """What the demo's agents want of Harbour Books, in their own words; all names are invented.
 
 A wish has the intents that state it, the searches that go with it and the operations that fulfil it. One
-without operations is not to be had: its searches find nothing.
+without operations is not to be had: its searches find nothing. Searches that find nothing, here, are such that
+the shop's own index has no good hit for them: each gap of the failed searches is there to be seen.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ OPERATIONS: dict[str, tuple[str, str, str]] = {
     "searchBooks": ("books.searchBooks", "GET", "/books/search"),
     "getBook": ("books.getBook", "GET", "/books/bk_0031"),
     "updateBook": ("books.updateBook", "PATCH", "/books/bk_0031"),
+    "getBookCover": ("books.getBookCover", "GET", "/books/bk_0031/cover"),
     "listBookReviews": ("reviews.listBookReviews", "GET", "/books/bk_0031/reviews"),
     "createBookReview": ("reviews.createBookReview", "POST", "/books/bk_0031/reviews"),
     "listGenres": ("books.listGenres", "GET", "/genres"),
@@ -43,6 +45,11 @@ class Wish:
     shown: tuple[str, ...] = ()
     """Beside the operations, what a search for them shows; for one that is not to be had, what is shown in
     vain."""
+    missed: tuple[str, ...] = ()
+    """Searches for the operations in words that the description does not have: they find nothing, and the
+    agent gets there all the same."""
+    label: str = ""
+    """What a person has called the topic of it."""
     weight: int = 4
     fails: float = 0.08
     """How often a script fails."""
@@ -99,6 +106,7 @@ WISHES: tuple[Wish, ...] = (
         queries=("cancel order", "order cancel"),
         operations=("getOrder", "cancelOrder"),
         shown=("updateOrder",),
+        label="Order cancellations",
         weight=5,
         fails=0.18,
     ),
@@ -108,20 +116,14 @@ WISHES: tuple[Wish, ...] = (
             "Report revenue by genre",
             "How much did the shop sell this quarter?",
             "Make the weekly sales summary",
+            "Compare the turnover of this month with the last",
         ),
         queries=("sales report", "revenue by month", "reports"),
         operations=("getSalesReport",),
         shown=("listOrders",),
+        missed=("turnover", "turnover figures", "quarterly turnover", "turnover this month"),
         weight=7,
         fails=0.06,
-    ),
-    Wish(
-        intents=("Nightly stock export",),
-        queries=("list books",),
-        operations=("listBooks",),
-        shown=("getBook",),
-        weight=6,
-        fails=0.01,
     ),
     Wish(
         intents=(
@@ -180,6 +182,32 @@ WISHES: tuple[Wish, ...] = (
         fails=0.15,
     ),
     Wish(
+        intents=(
+            "Fetch the cover of a book for the shop window",
+            "Put book covers on the poster of the month",
+            "Get the cover picture of a book for the newsletter",
+        ),
+        queries=("book cover", "cover image"),
+        operations=("searchBooks", "getBookCover"),
+        shown=("getBook",),
+        missed=("dust jacket", "dust jacket picture", "jacket artwork"),
+        weight=3,
+        fails=0.05,
+    ),
+    Wish(
+        intents=(
+            "Tell a customer how many points they have",
+            "Check the loyalty points of Nadia Okafor",
+            "See whether a customer has enough loyalty points",
+        ),
+        queries=("get customer", "customer details"),
+        operations=("getCustomer",),
+        shown=("listCustomers", "updateCustomer"),
+        missed=("loyalty balance", "reward points", "reward points balance"),
+        weight=3,
+        fails=0.06,
+    ),
+    Wish(
         intents=("Sell a gift card", "Issue a gift voucher for 50 euro", "Redeem a gift card on an order"),
         queries=("gift card", "voucher", "create gift card", "redeem voucher code"),
         weight=4,
@@ -204,7 +232,22 @@ WISHES: tuple[Wish, ...] = (
         weight=2,
         growth=2.0,
     ),
+    Wish(
+        intents=("Tell a visitor when the next ferry leaves", "Find the last ferry to the island"),
+        queries=("ferry timetable", "ferry departures", "ferry schedule"),
+        weight=2,
+    ),
 )
+
+NIGHTLY = Wish(
+    intents=("Nightly stock export",),
+    queries=("list books",),
+    operations=("listBooks",),
+    shown=("getBook",),
+    fails=0.01,
+)
+"""A program's, every night at the same hour."""
+PROGRAM = ("stock-export", "1.0.0")
 
 CONTEXTS = (
     "The user asked in chat and waits for the answer.",

@@ -21,6 +21,7 @@ from ammeter.cli.run.shown import (
     watch_run,
 )
 from ammeter.cli.shown import show
+from ammeter.cli.suite.find import source_id_of
 from ammeter.cli.workflow.files import read_folder, read_workflow
 
 BASE = f"{API}/workflows"
@@ -148,6 +149,10 @@ def run(
 
 def sync(
     folder: Annotated[str, typer.Argument(metavar="DIR", help="Folder of YAML or JSON files.")],
+    source: Annotated[
+        str | None,
+        typer.Option(help="Name or id of the source of files that name none.", show_default=False),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say what would be done.")] = False,
     url: Url = None,
     key: Key = None,
@@ -160,6 +165,9 @@ def sync(
     if twice:
         raise typer.BadParameter(f"two files hold a workflow called {twice[0]!r}")
     remote = connect(url, key)
+    if source is not None:
+        source_id = source_id_of(remote, source)
+        files = [(file, {"mcpServerId": source_id} | fields) for file, fields in files]
     known = {row["name"]: row["id"] for row in remote.get(BASE)["rows"]}
     done = [_synced(remote, file, fields, known, dry_run=dry_run) for file, fields in files]
     if as_json:

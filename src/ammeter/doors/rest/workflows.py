@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Annotated
 
 from fastapi import APIRouter, Query
 from fastapi import Body as BodyParameter
 from pydantic import Field, StringConstraints
 
 from ammeter.doors.http.call import Caller
-from ammeter.doors.http.records import Instant
-from ammeter.doors.http.strict import Body, CurrentCall, Record, StrictRoute
-from ammeter.doors.rest.errors import errors
-from ammeter.doors.rest.workflow_bodies import (
+from ammeter.doors.http.strict import Body, CurrentCall, StrictRoute
+from ammeter.doors.http.workflow_bodies import (
     ChangeWorkflow,
     CreateWorkflow,
     ModelIds,
@@ -21,139 +19,31 @@ from ammeter.doors.rest.workflow_bodies import (
     draft_from,
     refuse_unstorable,
 )
+from ammeter.doors.rest.errors import errors
+from ammeter.doors.rest.workflow_records import (
+    CreatedWorkflow,
+    DispatchRecord,
+    InitialDispatchRecord,
+    NamedRecord,
+    OkRecord,
+    StatisticsList,
+    VersionIdRecord,
+    WorkflowList,
+    WorkflowRecord,
+    dispatched_record,
+    statistics_record,
+    workflow_record,
+)
 from ammeter.engines.db.database import Tx
 from ammeter.features.evals import history
 from ammeter.features.evals import store as runs_store
-from ammeter.features.evals.dispatch import Dispatched, Order, dispatch, dispatch_initial
-from ammeter.features.evals.model import Run
+from ammeter.features.evals.dispatch import Order, dispatch, dispatch_initial
 from ammeter.features.sources import service as sources
-from ammeter.features.sources.model import Source
 from ammeter.features.workflows import service
-from ammeter.features.workflows.model import SkillMode, Version, Workflow
+from ammeter.features.workflows.model import Workflow
 from ammeter.wiring import House
 
 router = APIRouter(tags=["workflows"], route_class=StrictRoute)
-
-
-class TargetRecord(Record):
-    model_id: str
-    skill_mode: SkillMode
-    skill_version_id: str | None
-
-
-class CriterionRecord(Record):
-    id: str
-    criterion_text: str
-    is_required: bool
-    assertion: dict[str, Any] | None
-
-
-class LimitsRecord(Record):
-    max_turns: int
-    max_tool_calls: int
-    max_duration_seconds: int
-    max_cost_usd: float
-    max_output_tokens: int
-
-
-class RetryPolicyRecord(Record):
-    max_attempts: int
-    backoff_seconds: float
-    retry_on: list[str]
-
-
-class ToolPolicyRecord(Record):
-    allow: list[str] | None
-    deny: list[str]
-    read_only: bool
-
-
-class VersionRecord(Record):
-    id: str
-    number: int
-    created_at: Instant
-    created_by: str
-    tester_prompt: str
-    criteria: list[CriterionRecord]
-    tester_targets: list[TargetRecord]
-    default_mcp_auth_profile_id: str | None
-    limits: LimitsRecord
-    retry_policy: RetryPolicyRecord
-    tool_policy: ToolPolicyRecord
-    metadata: dict[str, Any]
-
-
-class ScheduleRecord(Record):
-    cron: str | None
-    timezone: str
-    every_minutes: int | None
-    enabled: bool
-
-
-class LastRunRecord(Record):
-    id: str
-    status: str
-    outcome: str | None
-    score: float | None
-    started_at: Instant | None
-    ended_at: Instant | None
-
-
-class WorkflowRecord(Record):
-    id: str
-    name: str
-    description: str
-    status: Literal["active", "archived"]
-    mcp_server_id: str
-    categories: list[str]
-    current_version: VersionRecord
-    schedule: ScheduleRecord | None
-    created_at: Instant
-    updated_at: Instant
-    last_run: LastRunRecord | None
-
-
-class WorkflowList(Record):
-    rows: list[WorkflowRecord]
-
-
-class NamedRecord(Record):
-    id: str
-    name: str
-
-
-class VersionIdRecord(Record):
-    id: str
-
-
-class InitialDispatchRecord(Record):
-    queued: int
-    failed: int
-
-
-class CreatedWorkflow(Record):
-    workflow: NamedRecord
-    current_version: VersionIdRecord
-    initial_dispatch: InitialDispatchRecord
-
-
-class OkRecord(Record):
-    ok: bool
-
-
-class StatisticsRecord(Record):
-    model_id: str
-    runs: int
-    passed: int
-    pass_rate: float
-    interval: Annotated[list[float], Field(description="Of the pass rate: 95 %, after Wilson.")]
-    pass_hat: Annotated[
-        dict[str, float], Field(description="By k: the chance that k runs in a row all pass.")
-    ]
-
-
-class StatisticsList(Record):
-    rows: list[StatisticsRecord]
 
 
 Key = Annotated[str, StringConstraints(min_length=1, max_length=200)]
@@ -166,18 +56,6 @@ class DispatchBody(Body):
     force_new_run: bool = False
     tester_model_ids: ModelIds | None = None
     tester_targets: Targets | None = None
-
-
-class DispatchedRun(Record):
-    id: str
-    model_id: str
-    status: str
-    deduplicated: bool
-
-
-class DispatchRecord(Record):
-    run_ids: list[str]
-    runs: list[DispatchedRun]
 
 
 Categories = Annotated[
@@ -306,7 +184,7 @@ def _start(tx: Tx, caller: Caller, house: House, workflow_id: str, body: Dispatc
     )
     org_id = caller.principal.org.id
     made = dispatch(tx, caller.actor, org_id, workflow_id, order, jobs=house.jobs)
-    return DispatchRecord(run_ids=[one.run.id for one in made], runs=[_dispatched(one) for one in made])
+    return DispatchRecord(run_ids=[one.run.id for one in made], runs=[dispatched_record(one) for one in made])
 
 
 def _list(tx: Tx, caller: Caller, categories: list[str], category_slug: str | None) -> WorkflowList:
@@ -316,7 +194,7 @@ def _list(tx: Tx, caller: Caller, categories: list[str], category_slug: str | No
     org_id = caller.principal.org.id
     found = service.list_workflows(tx, caller.actor, org_id, any_category=slugs, category=category_slug)
     last = runs_store.last_runs(tx, org_id, [workflow.id for workflow, _ in found])
-    return WorkflowList(rows=[_record(each, source, last.get(each.id)) for each, source in found])
+    return WorkflowList(rows=[workflow_record(each, source, last.get(each.id)) for each, source in found])
 
 
 def _get(tx: Tx, caller: Caller, workflow_id: str) -> WorkflowRecord:
@@ -332,78 +210,10 @@ def _archive(tx: Tx, caller: Caller, workflow_id: str) -> OkRecord:
 def _statistics(tx: Tx, caller: Caller, workflow_id: str) -> StatisticsList:
     org_id = caller.principal.org.id
     workflow = service.get_workflow(tx, caller.actor, org_id, workflow_id)
-    return StatisticsList(
-        rows=[
-            StatisticsRecord(
-                model_id=one.model_id,
-                runs=one.runs,
-                passed=one.passed,
-                pass_rate=one.pass_rate,
-                interval=list(one.interval),
-                pass_hat={str(k): chance for k, chance in one.pass_at_k.items()},
-            )
-            for one in history.statistics(tx, org_id, workflow.id)
-        ]
-    )
+    rows = [statistics_record(one) for one in history.statistics(tx, org_id, workflow.id)]
+    return StatisticsList(rows=rows)
 
 
 def _full_record(tx: Tx, org_id: str, workflow: Workflow) -> WorkflowRecord:
     source = sources.get_source(tx, org_id, workflow.source_id)
-    return _record(workflow, source, runs_store.last_runs(tx, org_id, [workflow.id]).get(workflow.id))
-
-
-def _record(workflow: Workflow, source: Source, last: Run | None) -> WorkflowRecord:
-    return WorkflowRecord(
-        id=workflow.id,
-        name=workflow.name,
-        description=workflow.description,
-        status=workflow.status,
-        mcp_server_id=workflow.source_id,
-        categories=list(source.categories),
-        current_version=_version(workflow.version),
-        schedule=None
-        if workflow.schedule is None
-        else ScheduleRecord.model_validate(workflow.schedule, from_attributes=True),
-        created_at=workflow.created_at,
-        updated_at=workflow.updated_at,
-        last_run=LastRunRecord.model_validate(last, from_attributes=True) if last else None,
-    )
-
-
-def _version(version: Version) -> VersionRecord:
-    tools = version.tool_policy
-    return VersionRecord(
-        id=version.id,
-        number=version.number,
-        created_at=version.created_at,
-        created_by=version.created_by,
-        tester_prompt=version.tester_prompt,
-        criteria=[
-            CriterionRecord(
-                id=each.id,
-                criterion_text=each.criterion_text,
-                is_required=each.is_required,
-                assertion=dict(each.assertion) if each.assertion else None,
-            )
-            for each in version.criteria
-        ],
-        tester_targets=[TargetRecord.model_validate(each, from_attributes=True) for each in version.targets],
-        default_mcp_auth_profile_id=version.auth_profile_id,
-        limits=LimitsRecord.model_validate(version.limits, from_attributes=True),
-        retry_policy=RetryPolicyRecord(
-            max_attempts=version.retry_policy.max_attempts,
-            backoff_seconds=version.retry_policy.backoff_seconds,
-            retry_on=list(version.retry_policy.retry_on),
-        ),
-        tool_policy=ToolPolicyRecord(
-            allow=None if tools.allow is None else list(tools.allow),
-            deny=list(tools.deny),
-            read_only=tools.read_only,
-        ),
-        metadata=dict(version.metadata),
-    )
-
-
-def _dispatched(one: Dispatched) -> DispatchedRun:
-    run = one.run
-    return DispatchedRun(id=run.id, model_id=run.model_id, status=run.status, deduplicated=one.deduplicated)
+    return workflow_record(workflow, source, runs_store.last_runs(tx, org_id, [workflow.id]).get(workflow.id))

@@ -11,7 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from ammeter.base.errors import FeatureDisabled, NotFound
+from ammeter.base.errors import FeatureDisabled, InsufficientRole, NotFound
+from ammeter.base.ids import is_id
 from ammeter.engines.blobs.port import Blobs
 from ammeter.engines.compiler.bundle import Bundle, unpack
 from ammeter.engines.compiler.manifest import Manifest
@@ -21,7 +22,7 @@ from ammeter.features.gateway import store
 from ammeter.features.gateway.instructions import instructions
 from ammeter.features.gateway.names import Tree, name_tree
 from ammeter.features.gateway.served import ServedApi, served_api
-from ammeter.features.orgs.model import Principal, Role
+from ammeter.features.orgs.model import Entitled, Role
 
 if TYPE_CHECKING:
     from ammeter.engines.search.index import SearchIndex
@@ -58,7 +59,7 @@ class LiveBundle:
     version: str
 
 
-def find_target(tx: Tx, principal: Principal, slug: str, environment: str) -> Target:
+def find_target(tx: Tx, principal: Entitled, slug: str, environment: str) -> Target:
     served = None
     if _SLUG.fullmatch(slug) and _ENVIRONMENT.fullmatch(environment):
         served = store.find_served(tx, slug, environment)
@@ -81,6 +82,32 @@ def find_target(tx: Tx, principal: Principal, slug: str, environment: str) -> Ta
         bundle_id=served.bundle_id,
         digest=served.digest,
         may_execute=principal.role >= Role.editor or served.viewers_may_execute,
+    )
+
+
+def find_preview(tx: Tx, principal: Entitled, slug: str, bundle_id: str) -> Target:
+    """A stored bundle of the source, promoted or not, for whoever may promote it."""
+    stored = None
+    if _SLUG.fullmatch(slug) and is_id(bundle_id):
+        stored = store.find_stored(tx, slug, bundle_id)
+    if stored is None or stored.org_id != principal.org.id or not principal.may_touch(stored.source_id):
+        raise NotFound("bundle", hint="Check the slug in the address and the id of the bundle.")
+    if principal.role < Role.admin:
+        raise InsufficientRole(
+            f"To preview a bundle takes the role admin or above; yours is {principal.role.name}."
+        )
+    if not principal.org.code_mode:
+        raise FeatureDisabled("Code mode is off for this organization; its operator switches it on.")
+    if stored.status != "active":
+        raise NotFound("source", hint="It is archived.")
+    return Target(
+        org_id=stored.org_id,
+        source_id=stored.source_id,
+        slug=slug,
+        environment=stored.environment,
+        bundle_id=bundle_id,
+        digest=stored.digest,
+        may_execute=True,
     )
 
 

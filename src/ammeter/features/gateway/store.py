@@ -48,3 +48,27 @@ def find_served(tx: Tx, slug: str, environment: str) -> Served | None:
         bundle_id=bundle_id,
         digest=digest,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stored:
+    """A bundle by its id, and the source of that slug, which it belongs to."""
+
+    source_id: str
+    org_id: str
+    status: str
+    environment: str
+    digest: str
+
+
+def find_stored(tx: Tx, slug: str, bundle_id: str) -> Stored | None:
+    query = (
+        select(_s.id, _s.org_id, _s.status, _b.environment, _b.digest)
+        .join_from(bundles, sources, _s.id == _b.source_id)
+        .where(_b.id == bundle_id, _s.source_slug == slug)
+    )
+    row = tx.execute(query).one_or_none()
+    if row is None:
+        return None
+    source_id, org_id, status, environment, digest = row
+    return Stored(source_id=source_id, org_id=org_id, status=status, environment=environment, digest=digest)

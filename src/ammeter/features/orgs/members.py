@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+from functools import cache
 
 from argon2 import PasswordHasher
 from argon2.exceptions import InvalidHashError, VerificationError
@@ -76,9 +77,10 @@ def remove_member(tx: Tx, actor: Actor, org_id: str, id_or_email: str) -> Member
 
 
 def set_password(tx: Tx, actor: Actor, org_id: str, id_or_email: str, password: str) -> Member:
-    """The operator's way to let somebody in again."""
+    """The operator's way to let somebody in again; whoever is signed in as them is not any more."""
     member = get_member(tx, org_id, id_or_email)
     store.set_password_hash(tx, member.person_id, _hash(password))
+    store.delete_sessions_of(tx, member.person_id)
     audit.record(tx, actor, org_id, "member.password", member.email)
     return member
 
@@ -86,9 +88,15 @@ def set_password(tx: Tx, actor: Actor, org_id: str, id_or_email: str, password: 
 def password_is_right(tx: Tx, email: str, password: str) -> bool:
     try:
         hashed = store.find_password_hash(tx, checked(Email, email, "$.email"))
-        return hashed is not None and _hasher.verify(hashed, password)
+        # An unknown address takes as long as a wrong password: the time tells nobody who is a member.
+        return _hasher.verify(hashed or _nobodys_hash(), password) and hashed is not None
     except (ValidationFailed, VerificationError, InvalidHashError, UnicodeEncodeError):
         return False
+
+
+@cache
+def _nobodys_hash() -> str:
+    return _hasher.hash(secrets.token_urlsafe(32))
 
 
 def new_password() -> str:

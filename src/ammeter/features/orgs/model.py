@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 from enum import IntEnum
-from typing import Any, Literal, cast
+from typing import Any, Literal, Protocol, cast
 
 from ammeter.base.errors import InsufficientRole
 
@@ -115,6 +115,48 @@ class Principal:
 
     def may_touch(self, source_id: str) -> bool:
         return self.key.source_ids is None or source_id in self.key.source_ids
+
+
+class Entitled(Protocol):
+    """Whoever acts within an organization, by a key or signed in: its role, and the sources it reaches."""
+
+    @property
+    def org(self) -> Organization: ...
+
+    @property
+    def role(self) -> Role: ...
+
+    def may_touch(self, source_id: str) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Membership:
+    org: Organization
+    role: Role
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SignedIn:
+    """A person at the dashboard: who it is, where they are a member, and the organization they look at."""
+
+    session_id: str
+    person_id: str
+    email: str
+    name: str
+    seen_at: datetime
+    memberships: tuple[Membership, ...]
+    chosen: Membership
+
+    @property
+    def org(self) -> Organization:
+        return self.chosen.org
+
+    @property
+    def role(self) -> Role:
+        return self.chosen.role
+
+    def may_touch(self, source_id: str) -> bool:
+        return True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -17,8 +17,16 @@ from ammeter.engines.db.database import Tx
 from ammeter.engines.db.dialects import merging_insert
 from ammeter.engines.db.paging import fetch_page
 from ammeter.engines.db.point_read import PointRead
-from ammeter.engines.db.tables import api_keys, audit_events, members, organizations, people, run_usage
-from ammeter.features.orgs.model import ApiKey, AuditEvent, Member, Organization, Role
+from ammeter.engines.db.tables import (
+    api_keys,
+    audit_events,
+    members,
+    organizations,
+    people,
+    run_usage,
+    web_sessions,
+)
+from ammeter.features.orgs.model import ApiKey, AuditEvent, Member, Membership, Organization, Role
 
 _MEMBERS = select(members, people.c.email, people.c.name).join(people, people.c.id == members.c.person_id)
 _KEY_WITH_ORG = PointRead(
@@ -144,6 +152,61 @@ def lock_members(tx: Tx, org_id: str) -> None:
 def list_owner_ids(tx: Tx, org_id: str) -> list[str]:
     chosen = select(members.c.id).where(members.c.org_id == org_id, members.c.role == Role.owner.name)
     return list(tx.scalars(chosen))
+
+
+def insert_session(
+    tx: Tx, *, session_id: str, token_hash: bytes, person_id: str, org_id: str, at: datetime
+) -> None:
+    tx.execute(
+        insert(web_sessions).values(
+            id=session_id,
+            token_hash=token_hash,
+            person_id=person_id,
+            org_id=org_id,
+            created_at=at,
+            seen_at=at,
+        )
+    )
+
+
+def find_session(tx: Tx, token_hash: bytes) -> Mapping[Any, Any] | None:
+    """The session's row with its person's address and name."""
+    chosen = select(web_sessions, people.c.email, people.c.name).join(
+        people, people.c.id == web_sessions.c.person_id
+    )
+    return tx.execute(chosen.where(web_sessions.c.token_hash == token_hash)).mappings().one_or_none()
+
+
+def list_memberships(tx: Tx, person_id: str) -> tuple[Membership, ...]:
+    chosen = (
+        select(organizations, members.c.role.label("member_role"))
+        .join(members, members.c.org_id == organizations.c.id)
+        .where(members.c.person_id == person_id)
+        .order_by(organizations.c.name, organizations.c.id)
+    )
+    return tuple(
+        Membership(
+            org=Organization(**{name: row[name] for name in _ORG_FIELDS}), role=Role[row["member_role"]]
+        )
+        for row in tx.execute(chosen).mappings()
+    )
+
+
+def change_session(tx: Tx, session_id: str, changes: Mapping[str, Any]) -> None:
+    tx.execute(update(web_sessions).where(web_sessions.c.id == session_id).values(**changes))
+
+
+def delete_session(tx: Tx, token_hash: bytes) -> None:
+    tx.execute(delete(web_sessions).where(web_sessions.c.token_hash == token_hash))
+
+
+def delete_sessions_of(tx: Tx, person_id: str) -> None:
+    tx.execute(delete(web_sessions).where(web_sessions.c.person_id == person_id))
+
+
+def delete_old_sessions(tx: Tx, *, seen_before: datetime, made_before: datetime) -> int:
+    old = (web_sessions.c.seen_at < seen_before) | (web_sessions.c.created_at < made_before)
+    return tx.execute(delete(web_sessions).where(old)).rowcount
 
 
 def insert_key(tx: Tx, key: ApiKey, *, salt: bytes, secret_hash: bytes) -> None:
