@@ -1,8 +1,7 @@
 """What the demo's agents want of Harbour Books, in their own words; all names are invented.
 
 A wish has the intents that state it, the searches that go with it and the operations that fulfil it. One
-without operations is not to be had: its searches find nothing. Searches that find nothing, here, are such that
-the shop's own index has no good hit for them: each gap of the failed searches is there to be seen.
+without operations is not to be had: its searches find nothing. Together they show every kind of gap.
 """
 
 from __future__ import annotations

@@ -75,7 +75,7 @@ class _SuiteTool:
 def _hints(
     *, changes: bool = False, destroys: bool = False, once: bool = True, reaches_out: bool = False
 ) -> dict[str, bool]:
-    """As annotations: whether it changes things, ends some, does nothing when called again, leaves the house."""
+    """As annotations: it changes things, ends some, does nothing more when called again, leaves the house."""
     return {
         "readOnlyHint": not changes,
         "destructiveHint": destroys,

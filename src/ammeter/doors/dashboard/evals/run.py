@@ -84,7 +84,8 @@ async def show_live(visit: Visit) -> Response:
     page = await visit.read(_page, visit.house, visit.part("id"), "", visit.query.get("judging"))
     response = visit.fragment("evals/templates/run_part.html", page)
     if page.run.status != "running" and not page.is_rejudging:
-        response.headers["hx-redirect"] = f"/runs/{page.run.id}"
+        failed = page.rejudging if page.rejudging and page.rejudging.error else None
+        response.headers["hx-redirect"] = f"/runs/{page.run.id}{f'?judging={failed.id}' if failed else ''}"
     return response
 
 
