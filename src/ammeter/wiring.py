@@ -118,40 +118,12 @@ def open_house(settings: Settings) -> House:
         idle=timedelta(minutes=settings.session_idle_minutes), longest=timedelta(days=settings.session_days)
     )
     models = Models(_reachable_models(settings))
-    lab = Laboratory(
-        db=db,
-        models=models,
-        judge_model=settings.judge_model,
-        open=connector.open,
-        why_not_begin=why_not_begin,
-    )
     return House(
         settings=settings,
         db=db,
         blobs=blobs,
         jobs=jobs,
-        handlers={
-            housekeeping_job.KIND: housekeeping_job.housekeeping_job(
-                db,
-                jobs,
-                telemetry_days=settings.telemetry_retention_days,
-                run_days=settings.run_retention_days,
-                session_life=session_life,
-                prune_installs=lambda at: installs.prune(
-                    db, connector.hosting, keep_days=settings.install_retention_days, at=at
-                ),
-            ),
-            check_job.KIND: check_job.check_job(db),
-            discovery_job.KIND: discovery_job.discovery_job(db, connector),
-            provisioning_job.KIND: provisioning_job.provisioning_job(db, connector.hosting),
-            run_job.KIND: run_job.run_job(lab),
-            rejudge_job.KIND: rejudge_job.rejudge_job(lab),
-            SCHEDULED_KIND: scheduled_job.scheduled_job(db, jobs),
-            sweep_job.KIND: sweep_job.sweep_job(db),
-            refresh_job.KIND: refresh_job.refresh_job(
-                db, blobs, jobs, telemetry_days=settings.telemetry_retention_days
-            ),
-        },
+        handlers=_handlers(settings, db, blobs, jobs, connector, models, session_life),
         secrets=secrets,
         buckets=Buckets(db),
         api_policy=Policy(name="api", burst=settings.rate_api_burst, per_second=settings.rate_api_per_second),
@@ -176,6 +148,47 @@ def open_house(settings: Settings) -> House:
         ),
         live=LiveBundles(blobs, capacity=settings.live_bundles, seconds_of=seconds_in_environment),
     )
+
+
+def _handlers(
+    settings: Settings,
+    db: Database,
+    blobs: Blobs,
+    jobs: Jobs,
+    connector: Connector,
+    models: Models,
+    session_life: Lifetime,
+) -> dict[str, Handler]:
+    """Which handler answers to which kind of job."""
+    lab = Laboratory(
+        db=db,
+        models=models,
+        judge_model=settings.judge_model,
+        open=connector.open,
+        why_not_begin=why_not_begin,
+    )
+    return {
+        housekeeping_job.KIND: housekeeping_job.housekeeping_job(
+            db,
+            jobs,
+            telemetry_days=settings.telemetry_retention_days,
+            run_days=settings.run_retention_days,
+            session_life=session_life,
+            prune_installs=lambda at: installs.prune(
+                db, connector.hosting, keep_days=settings.install_retention_days, at=at
+            ),
+        ),
+        check_job.KIND: check_job.check_job(db),
+        discovery_job.KIND: discovery_job.discovery_job(db, connector),
+        provisioning_job.KIND: provisioning_job.provisioning_job(db, connector.hosting),
+        run_job.KIND: run_job.run_job(lab),
+        rejudge_job.KIND: rejudge_job.rejudge_job(lab),
+        SCHEDULED_KIND: scheduled_job.scheduled_job(db, jobs),
+        sweep_job.KIND: sweep_job.sweep_job(db),
+        refresh_job.KIND: refresh_job.refresh_job(
+            db, blobs, jobs, telemetry_days=settings.telemetry_retention_days
+        ),
+    }
 
 
 def _open_connector(settings: Settings, db: Database, secrets: Secrets) -> Connector:
