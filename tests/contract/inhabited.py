@@ -39,7 +39,6 @@ class Inhabited:
     suite_id: str
     spare_suite_id: str
     """To be archived."""
-    suite_run_id: str
     topic_id: str
     cluster_id: str
     session_id: str
@@ -79,11 +78,9 @@ def _evals(household: Household, source: Source) -> dict[str, str]:
         _ask(household, "POST", "/suites", {"name": name, "caseIds": [workflow]})["id"]
         for name in ("Release", "Spare")
     ]
-    suite_run = _ask(household, "POST", f"/suites/{suites[0]}/runs", {})
     return {
         "suite_id": suites[0],
         "spare_suite_id": suites[1],
-        "suite_run_id": suite_run["id"],
         "skill_version_id": version["id"],
         "workflow_id": workflow,
         "spare_workflow_id": spare,

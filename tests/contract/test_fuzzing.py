@@ -26,7 +26,7 @@ from tests.server import running
 ACCEPTED = ["2xx", "401", "403", "404", "409"]
 UNKNOWABLE = {
     *("testerModelId", "testerModelIds", "testerTargets"),
-    *("defaultMcpAuthProfileId", "baselineRunId", "baselineSuiteRunId", "bundleId", "category"),
+    *("defaultMcpAuthProfileId", "baselineRunId"),
 }
 
 
@@ -60,7 +60,7 @@ def config(token: str) -> Any:
                     }
                     for name in (
                         *("POST /workflows", "PATCH /workflows/{id}", "POST /workflows/{id}/runs"),
-                        *("POST /suites", "PATCH /suites/{id}", "POST /suites/{id}/runs", "POST /suite-runs"),
+                        *("POST /suites", "PATCH /suites/{id}"),
                     )
                 ),
                 {
@@ -168,8 +168,6 @@ def _real_ids(there: Inhabited, label: str) -> dict[str, str]:
             return {"id": there.judged_run_id}
         case ["suites", "{id}", *_]:
             return {"id": there.spare_suite_id if method == "DELETE" else there.suite_id}
-        case ["suite-runs", "{id}", *_]:
-            return {"id": there.suite_run_id}
         case ["insights", "topics", "{id}"]:
             return {"id": there.topic_id}
         case ["insights", "searches", "{id}"]:
@@ -195,9 +193,6 @@ def _possible(there: Inhabited, label: str, body: dict[str, Any]) -> dict[str, A
 
 def _possible_suite(there: Inhabited, body: dict[str, Any]) -> dict[str, Any]:
     made = {name: value for name, value in body.items() if name not in UNKNOWABLE}
-    if isinstance(repeats := made.get("repeats"), int):
-        # Each start would make twenty runs, and every list after it read them.
-        made["repeats"] = min(repeats, 2)
     if isinstance(gate := made.get("gate"), dict):
         made["gate"] = {**gate, "requireAll": True}
-    return made | {"caseIds": [there.workflow_id]} if "category" in body or "caseIds" in body else made
+    return made | {"caseIds": [there.workflow_id]} if "caseIds" in body else made

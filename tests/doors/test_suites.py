@@ -10,6 +10,7 @@ from ammeter.features.orgs.model import Role
 from ammeter.features.sources.model import Source
 from tests.evaluating import add_source, create, plan, step
 from tests.household import API, Household, details, refusal
+from tests.own_tools import refused_tool, use_tool
 
 PROMPT = plan(step("list_notes"))
 
@@ -51,7 +52,7 @@ def test_a_suite_is_made_read_changed_and_archived(tenant: Household, cases: lis
     assert tenant.call("GET", "/suites").json()["rows"] == []
     assert tenant.call("GET", path).json()["status"] == "archived"
     assert refusal(tenant.call("PATCH", path, json={"repeats": 1})) == (409, "conflict")
-    assert refusal(tenant.call("POST", f"{path}/runs", json={})) == (409, "conflict")
+    assert refused_tool(tenant, "run_eval_suite", suite=suite["id"])["code"] == "conflict"
     assert tenant.call("POST", "/suites", json=body).status_code == 201
 
 
@@ -97,41 +98,35 @@ def test_viewers_read_and_editors_write(tenant: Household, cases: list[str]) -> 
     assert refusal(tenant.call("POST", "/suites", Role.viewer, json=body)) == (403, "insufficient_role")
     made = tenant.call("POST", "/suites", json=body).json()
     path = f"/suites/{made['id']}"
-    for method, where in (("PATCH", path), ("DELETE", path), ("POST", f"{path}/runs")):
-        answer = tenant.call(method, where, Role.viewer, json=None if method == "DELETE" else {})
-        assert refusal(answer) == (403, "insufficient_role"), where
-    started = tenant.call("POST", f"{path}/runs", Role.editor, json={})
-    assert started.status_code == 202
-    preview = tenant.call("POST", f"{path}/runs", Role.editor, json={"bundleId": made["id"]})
-    assert refusal(preview) == (403, "insufficient_role")
+    for method in ("PATCH", "DELETE"):
+        answer = tenant.call(method, path, Role.viewer, json=None if method == "DELETE" else {})
+        assert refusal(answer) == (403, "insufficient_role"), method
+
+
+def test_suite_runs_have_no_endpoint_of_their_own(tenant: Household, cases: list[str]) -> None:
+    made = tenant.call("POST", "/suites", json={"name": "Release", "caseIds": cases}).json()
+    started = use_tool(tenant, "run_eval_suite", suite="Release")
+    for path in (f"/suites/{made['id']}/runs", "/suite-runs", f"/suite-runs/{started['id']}"):
+        assert refusal(tenant.call("GET", path)) == (404, "not_found"), path
+        assert refusal(tenant.call("POST", path, json={})) == (404, "not_found"), path
 
 
 def test_neighbours_and_keys_of_other_sources_see_nothing(
     tenant: Household, neighbour: Household, cases: list[str]
 ) -> None:
     made = tenant.call("POST", "/suites", json={"name": "Release", "caseIds": cases}).json()
-    started = tenant.call("POST", f"/suites/{made['id']}/runs", json={}).json()
     other = add_source(tenant.house, tenant.org.id, "https://other.example/mcp")
     key = {"name": "narrow", "role": "owner", "sourceIds": [other.id]}
     token = tenant.call("POST", "/org/keys", json=key).json()["token"]
 
-    def narrow(method: str, path: str) -> Any:
-        return tenant.client.request(
-            method,
-            API + path,
-            headers={"authorization": f"Bearer {token}"},
-            json={} if method == "POST" else None,
-        )
+    def narrow(path: str) -> Any:
+        return tenant.client.get(API + path, headers={"authorization": f"Bearer {token}"})
 
-    places = [f"/suites/{made['id']}", f"/suites/{made['id']}/runs", f"/suite-runs/{started['id']}"]
-    for path in places:
-        assert refusal(neighbour.call("GET", path)) == (404, "not_found")
-        assert refusal(narrow("GET", path)) == (404, "not_found")
-    assert refusal(narrow("POST", f"/suite-runs/{started['id']}/cancel")) == (404, "not_found")
-    assert refusal(narrow("POST", f"/suites/{made['id']}/runs")) == (404, "not_found")
-    for listed in ("/suites", "/suite-runs"):
-        assert neighbour.call("GET", listed).json()["rows"] == []
-        assert narrow("GET", listed).json()["rows"] == []
-        assert len(tenant.call("GET", listed).json()["rows"]) == 1
+    path = f"/suites/{made['id']}"
+    assert refusal(neighbour.call("GET", path)) == (404, "not_found")
+    assert refusal(narrow(path)) == (404, "not_found")
+    assert neighbour.call("GET", "/suites").json()["rows"] == []
+    assert narrow("/suites").json()["rows"] == []
+    assert len(tenant.call("GET", "/suites").json()["rows"]) == 1
     foreign = neighbour.call("POST", "/suites", json={"name": "x", "caseIds": cases[:1]})
     assert details(foreign) == {"$.caseIds[0]": "there is no such workflow"}

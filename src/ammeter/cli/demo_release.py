@@ -15,6 +15,7 @@ from typing import Any
 from ammeter.cli.demo_suite import DEMO_SUITE
 from ammeter.cli.first import FirstOwner
 from ammeter.cli.remote import Remote, RemoteError
+from ammeter.cli.tools import ask_tool
 
 log = logging.getLogger("ammeter.demo_release")
 
@@ -54,6 +55,10 @@ def _make(remote: Remote) -> bool:
     # What the shop lacked until now is added; what it had is sold out by the first suite run.
     _runs_ended(remote, [_add(remote, {**_catalogue_case(), "mcpServerId": first["mcpServerId"]})])
     _run_suite(remote, suite_id, {"reason": "release candidate 2", "baselineSuiteRunId": "last"})
+    # Two as CI starts them: one that passes, one that does not.
+    for case_id in case_ids[:2]:
+        remote.post(f"{_API}/workflows/{case_id}/runs", _body({"reason": "pull request 42"}))
+    _runs_ended(remote, case_ids[:2])
     return True
 
 
@@ -62,8 +67,8 @@ def _add(remote: Remote, case: dict[str, Any]) -> str:
 
 
 def _run_suite(remote: Remote, suite_id: str, order: dict[str, Any]) -> None:
-    started = remote.post(f"{_API}/suites/{suite_id}/runs", _body(order))["id"]
-    _until(lambda: remote.get(f"{_API}/suite-runs/{started}")["status"] != "running")
+    started = ask_tool(remote, "run_eval_suite", suite=suite_id, **order)["id"]
+    _until(lambda: ask_tool(remote, "get_suite_run", suiteRunId=started)["status"] != "running")
 
 
 def _runs_ended(remote: Remote, case_ids: Sequence[str]) -> None:

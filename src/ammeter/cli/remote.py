@@ -29,6 +29,7 @@ from ammeter.settings import find_proxy
 _CONNECT_S = 15.0
 _PIECE = 64 * 1024
 _TURN_S = 0.5
+PAGE_SIZE = 200
 
 
 class RemoteError(AmmeterError):
@@ -105,16 +106,7 @@ class Remote:
         return {"x-service-timestamp": stamp, "x-service-signature": made.hexdigest()}
 
     def pages(self, path: str, *, limit: int | None = None, **query: str | int | None) -> dict[str, Any]:
-        """The rows of all pages of a list, or the first `limit` of them."""
-        rows: dict[str, Any] = {}
-        number, has_more, total = 1, True, 0
-        while has_more and (limit is None or len(rows) < limit):
-            page = self.get(path, page=number, pageSize=200, **query)
-            # A row that comes in between two pages pushes others onto the next one.
-            rows.update((row["id"], row) for row in page["rows"])
-            number, has_more, total = number + 1, page["hasMore"], page["total"]
-        chosen = list(rows.values())[:limit]
-        return {"rows": chosen, "total": total, "hasMore": len(chosen) < total}
+        return rows_of(lambda number: self.get(path, page=number, pageSize=PAGE_SIZE, **query), limit)
 
     def _ask(
         self, method: str, path: str, body: bytes | None, headers: Mapping[str, str], watch: Watch | None
@@ -193,7 +185,11 @@ class Remote:
             return value
         error = value.get("error") if isinstance(value, dict) else None
         if status >= 400 and isinstance(error, dict) and "code" in error:
-            raise _refusal(status, error, answer.getheader("retry-after") or "")
+            told = answer.getheader("retry-after") or ""
+            # At an MCP endpoint the code of ours is in the data of a JSON-RPC error.
+            data = error.get("data")
+            known = error | data if isinstance(data, dict) else error
+            raise refusal_of(status, known, int(told) if told.isascii() and told.isdigit() else None)
         raise Unreachable(self._no_answer_of_ours(answer, raw))
 
     def _no_answer_of_ours(self, answer: http.client.HTTPResponse, raw: bytes) -> str:
@@ -255,7 +251,21 @@ def _told_of_waiting(watch: Watch | None) -> Iterator[None]:
             thread.join()
 
 
-def _refusal(status: int, error: Mapping[str, Any], retry_after: str) -> Refused:
+def rows_of(ask: Callable[[int], Any], limit: int | None = None) -> dict[str, Any]:
+    """The rows of all pages of a list, or the first `limit` of them; `ask` gives the page of a number."""
+    rows: dict[str, Any] = {}
+    number, has_more, total = 1, True, 0
+    while has_more and (limit is None or len(rows) < limit):
+        page = ask(number)
+        # A row that comes in between two pages pushes others onto the next one.
+        rows.update((row["id"], row) for row in page["rows"])
+        number, has_more, total = number + 1, page["hasMore"], page["total"]
+    chosen = list(rows.values())[:limit]
+    return {"rows": chosen, "total": total, "hasMore": len(chosen) < total}
+
+
+def refusal_of(status: int, error: Mapping[str, Any], retry_after_s: int | None) -> Refused:
+    """The server's error as a fault of ours."""
     details = tuple(
         Detail(path=str(detail.get("path", "")), message=str(detail.get("message", "")))
         for detail in error.get("details") or ()
@@ -266,7 +276,7 @@ def _refusal(status: int, error: Mapping[str, Any], retry_after: str) -> Refused
         code=str(error["code"]),
         details=details,
         request_id=str(error.get("requestId", "")),
-        retry_after_s=int(retry_after) if retry_after.isascii() and retry_after.isdigit() else None,
+        retry_after_s=retry_after_s,
     )
 
 

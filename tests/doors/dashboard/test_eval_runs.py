@@ -18,6 +18,7 @@ from tests.doors.dashboard.evaluated import a_case, a_mark, a_run, end, happened
 from tests.doors.dashboard.people import Person, person
 from tests.evaluating import add_source
 from tests.household import OPERATOR, Household
+from tests.own_tools import use_tool
 
 HOSTILE = "\"'><script>alert(1)</script><img src=x onerror=alert(2)>{{7*7}}</textarea></title>"
 MARKS = ("<script>alert", "<img src=x", "{{7*7}}</textarea>")
@@ -218,7 +219,7 @@ def test_texts_of_others_stay_texts(tenant: Household) -> None:
     suite = tenant.call(
         "POST", "/suites", json={"name": name, "description": HOSTILE, "caseIds": [case_id]}
     ).json()
-    suite_run = tenant.call("POST", f"/suites/{suite['id']}/runs", json={"reason": HOSTILE}).json()
+    suite_run = use_tool(tenant, "run_eval_suite", suite=suite["id"], reason=HOSTILE)
     run_id = suite_run["cases"][0]["runs"][0]["id"]
     mark = a_mark(
         HOSTILE, "fail", ("call-2", HOSTILE), ("call-2", "<img src=x"), reasoning=HOSTILE, problem=HOSTILE

@@ -15,6 +15,7 @@ from ammeter.features.suites.model import Gate
 from tests.doors.dashboard.evaluated import a_case, a_mark, end, notes
 from tests.doors.dashboard.people import Person, person
 from tests.household import Household
+from tests.own_tools import use_tool
 
 
 @pytest.fixture
@@ -31,9 +32,7 @@ def a_suite(tenant: Household, cases: list[str], **fields: Any) -> str:
 
 
 def started(tenant: Household, suite_id: str, **fields: Any) -> Any:
-    answer = tenant.call("POST", f"/suites/{suite_id}/runs", json=fields)
-    assert answer.status_code == 202, answer.text
-    return answer.json()
+    return use_tool(tenant, "run_eval_suite", suite=suite_id, **fields)
 
 
 def play(tenant: Household, suite_run: Any, *words: Any) -> None:
@@ -172,7 +171,7 @@ def test_a_suite_run_is_watched_to_its_end(tenant: Household, cases: list[str]) 
         for shown in ("Under way", "0 of 2", "rc 1", 'hx-trigger="every 1s"', '<dialog id="cancel"', "$3.00"):
             assert shown in page, shown
         assert 'hx-trigger="every 2s"' in editor.get("/suites").text
-        suite_run = tenant.call("GET", f"/suite-runs/{run_id}").json()
+        suite_run = use_tool(tenant, "get_suite_run", suiteRunId=run_id)
         assert suite_run["trigger"] == "dashboard"
         [first, second] = (case["runs"][0]["id"] for case in suite_run["cases"])
         end(tenant, first, [a_mark("Alpha holds")], cost_usd=0.25)

@@ -82,6 +82,8 @@ def test_a_session_goes_on_after_a_restart_and_on_another_node(
 ) -> None:
     session = visitor.ask("initialize", INITIALIZE).headers["mcp-session-id"]
     visitor.run("return 1", mcp_session_id=session)
+    # Who the client is, the other node learns from what this one has stored.
+    visitor.events(2, session_id=session.partition(".")[0])
     with opened_house(hosting_house.settings) as second, make_client(second) as client:
         known = visitor.household
         there = Household(house=second, org=known.org, tokens=known.tokens, client=client)

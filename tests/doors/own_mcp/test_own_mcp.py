@@ -4,20 +4,24 @@ what an agent is told when it asks for something that is not so."""
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import jsonschema
 import pytest
 from mcp_types.methods import validate_server_result
 
+from ammeter.doors.http.errors import STATUS_OF
+from ammeter.doors.own_mcp.door import ERROR_META
 from ammeter.features.orgs import service as orgs
 from ammeter.features.orgs.model import Role
 from ammeter.features.sources.model import Source
 from tests.doors.hosted.visitor import CLIENT, META, MODERN
 from tests.evaluating import add_source, list_runs, work_off
 from tests.features.suites.suiting import case, suite
-from tests.household import OPERATOR, Household, refusal
+from tests.household import OPERATOR, Household, make_client, refusal
 from tests.notes_server import NotesServer
+from tests.own_tools import refused_tool, tool_result, use_tool
 
 NAMED = ["list_eval_cases", "run_eval_suite", "get_suite_run"]
 
@@ -79,6 +83,9 @@ def told(lab: Household, name: str, role: Role = Role.owner, **arguments: Any) -
     assert result["isError"] is True
     assert "structuredContent" not in result
     text: str = result["content"][0]["text"]
+    fault = result["_meta"][ERROR_META]
+    assert text.startswith(fault["message"])
+    assert STATUS_OF[fault["code"]] == fault["status"]
     return text
 
 
@@ -110,11 +117,12 @@ def test_every_schema_is_one_and_refuses_what_it_does_not_name(lab: Household) -
         assert each["inputSchema"]["type"] == "object"
         assert each["inputSchema"]["additionalProperties"] is False
         assert '"title"' not in json.dumps(each["inputSchema"])
-        assert each["annotations"]["readOnlyHint"] is (each["name"] != "run_eval_suite")
+        changes = each["name"] in ("run_eval_suite", "cancel_suite_run")
+        assert each["annotations"]["readOnlyHint"] is not changes
     by_name = {each["name"]: each for each in tools(lab)}
     assert set(by_name["run_eval_suite"]["inputSchema"]["properties"]) == {
         *("suite", "caseIds", "category", "modelIds", "baselineSuiteRunId", "repeats", "idempotencyKey"),
-        *("reason", "waitSeconds"),
+        *("reason", "waitSeconds", "gate", "bundleId"),
     }
     assert by_name["get_suite_run"]["inputSchema"]["required"] == ["suiteRunId"]
     assert {"readyToShip", "reasons", "cases", "status"} <= set(
@@ -168,6 +176,87 @@ def test_what_is_wrong_is_told_to_the_agent(lab: Household, cases: list[str]) ->
     assert len(list_runs(lab, cases[0])) == before
     unknown = ask(lab, "tools/call", {"name": "run_eval_suit", "arguments": {}}).json()["error"]
     assert (unknown["code"], "run_eval_suite" in unknown["message"]) == (-32602, True)
+
+
+def test_programs_read_the_same_fault_as_over_rest(lab: Household, cases: list[str]) -> None:
+    called = ask_modern(lab, "tools/call", {"name": "get_suite_run", "arguments": {"suiteRunId": "x"}})
+    result = called.json()["result"]
+    validate_server_result("tools/call", MODERN, result)
+    assert result["_meta"][ERROR_META] == {
+        "code": "not_found",
+        "status": 404,
+        "message": "No such suite run.",
+        "details": [],
+    }
+    assert META + "serverInfo" in result["_meta"]
+    over_rest = lab.call("GET", "/runs?range=1y").json()["error"]
+    fault = refused_tool(lab, "list_runs", range="1y")
+    assert fault == {"status": 422} | {name: over_rest[name] for name in ("code", "message", "details")}
+    [wrong] = refused_tool(lab, "run_eval_suite", caseIds=cases, gate={"minscore": 1})["details"]
+    assert wrong == {
+        "path": "gate.minscore",
+        "message": 'there is no such argument. Did you mean "minScore"?',
+    }
+
+
+def test_a_limit_that_is_reached_says_when_to_come_back(lab: Household, cases: list[str]) -> None:
+    house = replace(lab.house, runs_policy=replace(lab.house.runs_policy, burst=1, per_second=0.02))
+    with make_client(house) as client:
+        limited = replace(lab, house=house, client=client)
+        use_tool(limited, "run_eval_suite", caseIds=cases)
+        fault = refused_tool(limited, "run_eval_suite", caseIds=cases)
+    assert (fault["code"], fault["status"]) == ("rate_limited", 429)
+    assert 40 <= fault["retryAfterSeconds"] <= 50
+    assert fault["message"].endswith("Nothing was started.")
+
+
+def test_suite_runs_are_listed_in_pages_and_cancelled(lab: Household, cases: list[str]) -> None:
+    made = suite(lab, *cases)
+    first, second = (tool(lab, "run_eval_suite", suite="Release", reason=word)["id"] for word in "ab")
+    alone = tool(lab, "run_eval_suite", caseIds=cases[:1])["id"]
+    page = tool(lab, "list_suite_runs", Role.viewer, suite=made["id"], pageSize=1)
+    assert (page["total"], page["hasMore"], [row["id"] for row in page["rows"]]) == (2, True, [second])
+    page = tool(lab, "list_suite_runs", suite="Release", pageSize=1, page=2)
+    assert (page["hasMore"], [row["id"] for row in page["rows"]]) == (False, [first])
+    assert [row["id"] for row in tool(lab, "list_suite_runs")["rows"]] == [alone, second, first]
+    assert 'Did you mean "Release"?' in told(lab, "list_suite_runs", suite="Relaese")
+    assert "the role editor or above" in told(lab, "cancel_suite_run", Role.viewer, suiteRunId=alone)
+    ended = tool(lab, "cancel_suite_run", Role.editor, suiteRunId=alone)
+    assert (ended["status"], ended["cases"][0]["outcome"]) == ("cancelled", "cancelled")
+
+
+def test_a_start_takes_a_gate_of_its_own_and_a_bundle_only_from_admins(
+    lab: Household, cases: list[str]
+) -> None:
+    suite(lab, *cases, gate={"strict": True})
+    started = tool(lab, "run_eval_suite", suite="Release", gate={"minScore": 0.5, "maxCostUsd": 2})
+    assert started["gate"] == {
+        "minScore": 0.5,
+        "requireAll": True,
+        "strict": False,
+        "minPassRate": 1.0,
+        "maxCostUsd": 2.0,
+    }
+    preview = refused_tool(lab, "run_eval_suite", Role.editor, suite="Release", bundleId=cases[0])
+    assert preview["code"] == "insufficient_role"
+
+
+def test_a_key_of_another_source_sees_no_suite_run(lab: Household, cases: list[str]) -> None:
+    suite(lab, *cases)
+    started = tool(lab, "run_eval_suite", suite="Release")["id"]
+    other = add_source(lab.house, lab.org.id, "https://other.example/mcp")
+    key = {"name": "narrow", "role": "owner", "sourceIds": [other.id]}
+    token = lab.call("POST", "/org/keys", json=key).json()["token"]
+    assert tool_result(lab, "list_suite_runs", token, {})["structuredContent"]["rows"] == []
+    refused = [
+        ("get_suite_run", {"suiteRunId": started}),
+        ("cancel_suite_run", {"suiteRunId": started}),
+        ("list_suite_runs", {"suite": "Release"}),
+        ("run_eval_suite", {"suite": "Release"}),
+    ]
+    for name, arguments in refused:
+        result = tool_result(lab, name, token, arguments)
+        assert result["_meta"][ERROR_META]["code"] == "not_found", name
 
 
 def test_runs_and_insights_are_read_as_over_rest(

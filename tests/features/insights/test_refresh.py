@@ -11,7 +11,7 @@ from ammeter.base.clock import now
 from ammeter.base.errors import NotFound
 from ammeter.engines.blobs.local import LocalBlobs
 from ammeter.engines.search.index import SearchIndex
-from ammeter.features.insights import cluster_store, topic_store
+from ammeter.features.insights import cluster_store, refresh_store, topic_store
 from ammeter.features.insights.refresh import refresh
 from ammeter.features.insights.replay import count_hits
 from ammeter.features.insights.topic_model import Topic
@@ -110,6 +110,34 @@ def test_a_persons_word_stands_through_ten_refreshes_with_new_data(told: Teller,
     assert (later[stock.id].label, later[stock.id].archived) == (stock.label, True)
     assert later[refunds.id].sessions > first[refunds.id].sessions
     assert stock.id not in {one.id for one in topics(told)}
+
+
+def test_what_has_waited_a_week_joins_the_topic_of_its_neighbours(told: Teller, blobs: LocalBlobs) -> None:
+    told.at = now() - 3 * DAY
+    told.wants(*REFUNDS, "Reverse the charge of an order", "translate a poem")
+    refresh(told.db, blobs, told.org_id)
+    [refunds] = topics(told)
+    assert refunds.sessions == 5
+    before = centres(told)
+
+    told.wants("Refund order 12")
+    refresh(told.db, blobs, told.org_id, at=now() + 3 * DAY)
+    assert [(one.id, one.sessions) for one in topics(told)] == [(refunds.id, 6)], "too early"
+
+    told.wants("Refund order 13")
+    refresh(told.db, blobs, told.org_id, at=now() + 5 * DAY)
+    [later] = topics(told)
+    assert (later.id, later.sessions, later.label) == (refunds.id, 8, refunds.label)
+    assert "Reverse the charge of an order" in later.example_intents
+    assert centres(told) == before, "it joins without moving the centre"
+    with told.db.read() as tx:
+        assert topic_store.topic_coverage(tx, told.org_id, since=SINCE).long_tail == 1
+
+
+def centres(told: Teller) -> list[tuple[str, bytes, float]]:
+    with told.db.read() as tx:
+        rows = refresh_store.open_topics(tx, told.org_id)
+    return [(row["id"], bytes(row["centre"]), row["radius"]) for row in rows]
 
 
 def test_demand_that_nothing_answers_is_proposed_as_unmet(told: Teller, blobs: LocalBlobs) -> None:

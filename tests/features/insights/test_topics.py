@@ -11,7 +11,7 @@ from ammeter.features.insights.clusters import place_searches
 from ammeter.features.insights.intents import form_of
 from ammeter.features.insights.labels import label_of, word_counts
 from ammeter.features.insights.lineage import grown_out_of, is_recurring, merges
-from ammeter.features.insights.topics import ALIKE, Book, alike_groups, centre_of
+from ammeter.features.insights.topics import ALIKE, Book, alike_groups, by_neighbours, centre_of
 from ammeter.features.insights.vectors import from_bytes, to_bytes, vectors_of, width
 
 REFUNDS = [
@@ -56,6 +56,28 @@ def test_a_topic_takes_what_is_like_it_and_leaves_the_rest() -> None:
     assert book.place(vectors_of(["please refund this customer's order"])) == ["refunds"]
     assert book.place(vectors_of([*WEATHER, ""])) == [None] * 4
     assert book.moved == {"refunds"}
+
+
+def test_neighbours_decide_by_a_majority_of_five() -> None:
+    def around(*topics: str | None) -> str | None:
+        """The topic of a row whose five neighbours, nearest first, are in these."""
+        angles = np.array([0.0, *(0.1 * (1 + at) for at in range(len(topics))), 1.4])
+        known = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
+        return by_neighbours(known[:1], [0], known, [None, *topics, "far"])[0]
+
+    assert around("a", "a", "a", "b", "b") == "a"
+    assert around("b", "b", "a", "a", "a") == "a"
+    assert around("a", "a", "b", "b", None) is None
+    assert around("a", "a", None, None, None) is None
+    assert around("a", "a", "b", "b", "c", "a") is None, "the sixth has no vote"
+
+
+def test_neighbours_that_are_not_alike_have_no_vote() -> None:
+    known = vectors_of([*REFUNDS, "kubernetes pods restart"])
+    topics = ["refunds"] * len(REFUNDS) + [None]
+    assert by_neighbours(known[-1:], [len(REFUNDS)], known, topics) == [None]
+    assert by_neighbours(known[:1], [0], known, [None, *topics[1:]]) == ["refunds"]
+    assert by_neighbours(known[:0], [], known, topics) == []
 
 
 def test_texts_that_the_embedding_does_not_know_are_alike_by_their_words() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 from ammeter.features.sources.model import Source
 from tests.evaluating import create, plan, step, work_off
 from tests.household import Household
+from tests.own_tools import use_tool
 
 NO_WAIT = {"maxAttempts": 1, "backoffSeconds": 0}
 
@@ -32,16 +33,12 @@ def suite(household: Household, *case_ids: str, **fields: Any) -> dict[str, Any]
 
 
 def start(household: Household, suite_id: str, **fields: Any) -> dict[str, Any]:
-    answer = household.call("POST", f"/suites/{suite_id}/runs", json=fields)
-    assert answer.status_code == 202, answer.text
-    started: dict[str, Any] = answer.json()
+    started: dict[str, Any] = use_tool(household, "run_eval_suite", suite=suite_id, **fields)
     return started
 
 
-def read(household: Household, suite_run_id: str, query: str = "") -> dict[str, Any]:
-    answer = household.call("GET", f"/suite-runs/{suite_run_id}{query}")
-    assert answer.status_code == 200, answer.text
-    found: dict[str, Any] = answer.json()
+def read(household: Household, suite_run_id: str, **fields: Any) -> dict[str, Any]:
+    found: dict[str, Any] = use_tool(household, "get_suite_run", suiteRunId=suite_run_id, **fields)
     return found
 
 

@@ -1,5 +1,5 @@
-"""A suite run from start to answer, over REST and with a real worker: gates, repeats, cost, cancel,
-baselines, and what a second start with the same key gives."""
+"""A suite run from start to answer, by Ammeter's own tools and with a real worker: gates, repeats, cost,
+cancel, baselines, and what a second start with the same key gives."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ from ammeter.features.sources.model import Source
 from tests.evaluating import add_source, create, list_runs, plan, step, work_off
 from tests.features.evals.playing import work_until
 from tests.features.suites.suiting import case, played, read, start, suite
-from tests.household import OPERATOR, Household, details, refusal
+from tests.household import OPERATOR, Household
 from tests.notes_server import NotesServer
+from tests.own_tools import refused_tool, use_tool
 
 
 @pytest.fixture
@@ -57,13 +58,13 @@ def test_a_suite_that_holds_is_ready_to_ship(lab: Household, cases: list[str]) -
     run = lab.call("GET", f"/runs/{run_id}").json()
     assert (run["trigger"], run["tags"], run["reason"], run["suiteRunId"]) == (
         "suite",
-        ["suite", "ci"],
+        ["suite", "mcp"],
         "release 7",
         started["id"],
     )
-    rows = lab.call("GET", f"/suites/{made['id']}/runs").json()
+    rows = use_tool(lab, "list_suite_runs", suite=made["id"])
     assert (rows["total"], rows["rows"][0]["id"], rows["rows"][0]["status"]) == (1, started["id"], "pass")
-    assert lab.call("GET", "/suite-runs", Role.viewer).json()["rows"] == rows["rows"]
+    assert use_tool(lab, "list_suite_runs", Role.viewer)["rows"] == rows["rows"]
 
 
 def test_a_case_that_fails_stops_the_release_and_says_why(
@@ -93,7 +94,7 @@ def test_a_case_that_fails_stops_the_release_and_says_why(
     again = played(lab, made["id"], baselineSuiteRunId="last")
     assert again["baselineSuiteRunId"] == after["id"]
     assert (again["readyToShip"], again["comparison"]["fixed"]) == (True, 1)
-    against_first = read(lab, again["id"], f"?baseline={before['id']}")["comparison"]
+    against_first = read(lab, again["id"], baselineSuiteRunId=before["id"])["comparison"]
     assert {row["change"] for row in against_first["rows"]} == {"unchanged"}
 
 
@@ -198,9 +199,9 @@ def test_a_suite_run_is_cancelled_as_a_whole(lab: Household, notes: NotesServer,
     def cancelled() -> bool:
         if len(notes.made("wait")) == calls:
             return False
-        assert refusal(lab.call("POST", f"/suite-runs/{started['id']}/cancel", Role.viewer))[0] == 403
-        answer = lab.call("POST", f"/suite-runs/{started['id']}/cancel")
-        assert answer.status_code == 200
+        fault = refused_tool(lab, "cancel_suite_run", Role.viewer, suiteRunId=started["id"])
+        assert fault["code"] == "insufficient_role"
+        use_tool(lab, "cancel_suite_run", Role.editor, suiteRunId=started["id"])
         found: str = read(lab, started["id"])["status"]
         return found != "running"
 
@@ -210,7 +211,7 @@ def test_a_suite_run_is_cancelled_as_a_whole(lab: Household, notes: NotesServer,
     assert ended["reasons"][0] == "The suite run was cancelled."
     assert ended["cancelledAt"] is not None
     assert ended["cases"][0]["outcome"] == "cancelled"
-    after = lab.call("POST", f"/suite-runs/{started['id']}/cancel").json()
+    after = use_tool(lab, "cancel_suite_run", suiteRunId=started["id"])
     assert after["cancelledAt"] == ended["cancelledAt"]
 
 
@@ -229,39 +230,44 @@ def test_a_key_gives_the_same_suite_run_also_to_many_at_once(lab: Household, cas
 
 
 def test_cases_run_without_a_suite_by_id_or_category(lab: Household, cases: list[str]) -> None:
-    chosen = lab.call("POST", "/suite-runs", json={"caseIds": cases[:1]}).json()
+    chosen = use_tool(lab, "run_eval_suite", caseIds=cases[:1])
     assert (chosen["name"], chosen["suiteId"], len(chosen["cases"])) == ("chosen cases", None, 1)
-    all_crm = lab.call("POST", "/suite-runs", json={"category": "crm"}).json()
+    all_crm = use_tool(lab, "run_eval_suite", category="crm")
     assert (all_crm["name"], [c["caseId"] for c in all_crm["cases"]]) == ("category crm", cases)
-    for body in ({}, {"caseIds": cases, "category": "crm"}, {"category": "payments"}):
-        answer = lab.call("POST", "/suite-runs", json=body)
-        assert (refusal(answer)[0], list(details(answer))) == (422, ["$.caseIds"])
-    unknown = lab.call("POST", "/suite-runs", json={"caseIds": ["0197"]})
-    assert details(unknown) == {"$.caseIds": "there is no such workflow: 0197"}
+    for order in ({}, {"caseIds": cases, "category": "crm"}, {"category": "payments"}):
+        fault = refused_tool(lab, "run_eval_suite", **order)
+        assert (fault["status"], [detail["path"] for detail in fault["details"]]) == (422, ["caseIds"])
+    fault = refused_tool(lab, "run_eval_suite", caseIds=["0197"])
+    assert fault["details"] == [{"path": "caseIds", "message": "there is no such workflow: 0197"}]
 
 
 def test_a_refused_start_leaves_nothing_behind(lab: Household, cases: list[str]) -> None:
     made = suite(lab, *cases)
     runs_before = len(list_runs(lab, cases[0]))
-    wrong: list[tuple[dict[str, Any], tuple[int, str]]] = [
-        ({"testerModelIds": ["openai/gpt"]}, (422, "validation_failed")),
-        ({"baselineSuiteRunId": "none"}, (422, "validation_failed")),
-        ({"bundleId": "none"}, (422, "validation_failed")),
-        ({"gate": {"requireAll": False}}, (422, "validation_failed")),
+    wrong: list[dict[str, Any]] = [
+        {"modelIds": ["openai/gpt"]},
+        {"baselineSuiteRunId": "none"},
+        {"bundleId": "none"},
+        {"gate": {"requireAll": False}},
     ]
-    for fields, told in wrong:
-        assert refusal(lab.call("POST", f"/suites/{made['id']}/runs", json=fields)) == told, fields
-    answer = lab.call("POST", f"/suites/{made['id']}/runs", json={"testerModelIds": ["openai/gpt"]})
-    assert "the case 'Read milk': 'openai/gpt' is not among" in details(answer)["$.testerModelIds[0]"]
+
+    def refused(**fields: Any) -> Any:
+        return refused_tool(lab, "run_eval_suite", suite=made["id"], **fields)
+
+    for fields in wrong:
+        assert refused(**fields)["code"] == "validation_failed", fields
+    [detail] = refused(modelIds=["openai/gpt"])["details"]
+    assert detail["path"] == "modelIds[0]"
+    assert "the case 'Read milk': 'openai/gpt' is not among" in detail["message"]
     with lab.house.db.write() as tx:
         orgs.set_included_runs(tx, OPERATOR, lab.org, orgs.read_usage(tx, lab.org).used + 1)
-    quota = lab.call("POST", f"/suites/{made['id']}/runs", json={})
-    assert refusal(quota) == (402, "included_runs_exhausted")
+    quota = refused()
+    assert (quota["status"], quota["code"]) == (402, "included_runs_exhausted")
     assert len(list_runs(lab, cases[0])) == runs_before
-    assert lab.call("GET", f"/suites/{made['id']}/runs").json()["total"] == 0
+    assert use_tool(lab, "list_suite_runs", suite=made["id"])["total"] == 0
     with lab.house.db.write() as tx:
         orgs.set_included_runs(tx, OPERATOR, lab.org, None)
     lab.call("DELETE", f"/workflows/{cases[1]}")
-    archived = lab.call("POST", f"/suites/{made['id']}/runs", json={})
-    assert refusal(archived) == (409, "conflict")
-    assert "The case 'Read eggs'" in archived.json()["error"]["message"]
+    archived = refused()
+    assert (archived["status"], archived["code"]) == (409, "conflict")
+    assert "The case 'Read eggs'" in archived["message"]

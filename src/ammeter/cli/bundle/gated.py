@@ -9,12 +9,13 @@ from typing import Any
 from ammeter.cli.bundle.options import BASE, connect
 from ammeter.cli.bundle.serve import show_promoted
 from ammeter.cli.bundle.shown import diff_lines, script_lines, show_lines
-from ammeter.cli.gate.command import Outputs, guarded, run_gate
+from ammeter.cli.gate.command import Outputs, guarded, report_on
 from ammeter.cli.gate.end import PASSED
 from ammeter.cli.gate.patience import Patience
 from ammeter.cli.gate.progress import Progress
+from ammeter.cli.gate.suites import play_suite
 from ammeter.cli.remote import Remote, path_of
-from ammeter.cli.suite.find import SUITES, suite_id_of
+from ammeter.cli.suite.find import suite_id_of
 
 _PATIENCE_S = 120.0
 
@@ -28,10 +29,15 @@ def promote_gated(
     def work() -> int:
         remote = connect(url, key)
         patience = Patience(lasts_s=_PATIENCE_S, tell=progress.say)
-        place = f"{SUITES}{path_of(patience.ask(lambda: suite_id_of(remote, suite)))}/runs"
-        order = {"bundleId": bundle_id, "baselineSuiteRunId": "last", "reason": f"bundle {bundle_id}"}
+        order = {
+            "suite": patience.ask(lambda: suite_id_of(remote, suite)),
+            "bundleId": bundle_id,
+            "baselineSuiteRunId": "last",
+            "reason": f"bundle {bundle_id}",
+        }
         outputs = Outputs(junit=None, markdown=None, report=None, annotations=False, as_json=as_json)
-        code = run_gate(remote, place, order, patience, progress, outputs, timeout_s=timeout_s)
+        played = play_suite(remote, order, patience, progress, timeout_s=timeout_s)
+        code = report_on(remote, played, patience, outputs)
         if code == PASSED:
             answer = patience.ask(lambda: remote.post(f"{BASE}{path_of(bundle_id)}/promote"))
             show_promoted(answer, as_json=as_json)

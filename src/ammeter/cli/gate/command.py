@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +15,7 @@ from ammeter.base.errors import AmmeterError
 from ammeter.cli.bundle.options import Key, Url, connect
 from ammeter.cli.bundle.shown import show_lines
 from ammeter.cli.gate.annotations import annotation_lines
-from ammeter.cli.gate.end import INFRASTRUCTURE, WRONG_USE, Infrastructure, exit_code_of, exit_code_of_fault
+from ammeter.cli.gate.end import INFRASTRUCTURE, WRONG_USE, exit_code_of, exit_code_of_fault
 from ammeter.cli.gate.junit import junit_xml
 from ammeter.cli.gate.markdown import markdown
 from ammeter.cli.gate.options import (
@@ -39,14 +38,13 @@ from ammeter.cli.gate.options import (
 from ammeter.cli.gate.patience import Patience
 from ammeter.cli.gate.progress import Progress
 from ammeter.cli.gate.report import Report, doubtful_runs, make_report
-from ammeter.cli.remote import Refused, Remote, RemoteError, path_of
+from ammeter.cli.gate.suites import play_suite
+from ammeter.cli.remote import Refused, Remote, path_of
 from ammeter.cli.run.shown import API
-from ammeter.cli.suite.find import SUITE_RUNS, SUITES, case_ids_of, suite_id_of
+from ammeter.cli.suite.find import case_ids_of, suite_id_of
 from ammeter.cli.suite.gates import MaxCost, MinPassRate, MinScore, Repeats, Strict, gate_of
 from ammeter.cli.suite.shown import suite_run_lines
 from ammeter.settings import GithubSettings
-
-_POLL_S = 1.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,15 +83,17 @@ def gate(
     """Run a suite or cases and exit: 0 passed, 1 not passed, 2 wrong use, 3 infrastructure."""
     if sum(each is not None for each in (suite, case or None, category)) != 1:
         raise typer.BadParameter("name one of them: --suite, --case or --category", param_hint="--suite")
+    if case and (baseline or bundle):
+        raise typer.BadParameter("--baseline and --bundle go with --suite or --category", param_hint="--case")
     order: dict[str, Any] = {
-        "testerModelIds": model or None,
+        "category": category,
+        "modelIds": model or None,
         "repeats": repeats,
         "gate": gate_of(min_score, strict, min_pass_rate, max_cost_usd),
         "baselineSuiteRunId": baseline,
         "bundleId": bundle,
         "reason": reason,
         "idempotencyKey": idempotency_key,
-        "category": category,
     }
     given = {name: value for name, value in order.items() if value}
     progress = Progress(sys.stderr, quiet=as_json)
@@ -102,12 +102,16 @@ def gate(
         remote = connect(url, key)
         outputs = outputs_of(junit, summary, report, annotations, as_json=as_json)
         asked = Patience(lasts_s=patience, tell=progress.say)
-        place = SUITE_RUNS
         if suite is not None:
-            place = f"{SUITES}{path_of(asked.ask(lambda: suite_id_of(remote, suite)))}/runs"
-        elif case:
+            given["suite"] = asked.ask(lambda: suite_id_of(remote, suite))
+        play = play_suite
+        if case:
+            # Imported here: it judges as the server does, with the server's parts.
+            from ammeter.cli.gate.cases import play_cases as play
+
             given["caseIds"] = asked.ask(lambda: case_ids_of(remote, case))
-        return run_gate(remote, place, given, asked, progress, outputs, timeout_s=timeout)
+        played = play(remote, given, asked, progress, timeout_s=timeout)
+        return report_on(remote, played, asked, outputs)
 
     raise typer.Exit(guarded(work, progress))
 
@@ -150,57 +154,17 @@ def guarded(work: Callable[[], int], progress: Progress) -> int:
         return INFRASTRUCTURE
 
 
-def run_gate(
-    remote: Remote,
-    place: str,
-    order: dict[str, Any],
-    patience: Patience,
-    progress: Progress,
-    outputs: Outputs,
-    *,
-    timeout_s: float,
-) -> int:
-    """Start at a place, wait for the end, write the reports; the exit code."""
-    suite_run = start_and_wait(remote, place, order, patience, progress, timeout_s=timeout_s)
-    code = exit_code_of(suite_run)
+def report_on(remote: Remote, played: dict[str, Any], patience: Patience, outputs: Outputs) -> int:
+    """Write the reports of a suite run that has ended; the exit code."""
+    code = exit_code_of(played)
 
     def evaluation(run_id: str) -> Any:
         return patience.ask(lambda: remote.get(f"{API}/runs{path_of(run_id)}/evaluation"))
 
-    evaluations = {run_id: evaluation(run_id) for run_id in doubtful_runs(suite_run)}
-    made = make_report(suite_run, evaluations, exit_code=code, url=remote.url)
-    write_reports(made, suite_run, evaluations, outputs)
+    evaluations = {run_id: evaluation(run_id) for run_id in doubtful_runs(played)}
+    made = make_report(played, evaluations, exit_code=code, url=remote.url)
+    write_reports(made, played, evaluations, outputs)
     return code
-
-
-def start_and_wait(
-    remote: Remote,
-    place: str,
-    order: dict[str, Any],
-    patience: Patience,
-    progress: Progress,
-    *,
-    timeout_s: float,
-) -> dict[str, Any]:
-    """One trigger, then looks at it until it is over; cancelled where nobody waits for it any more."""
-    started = patience.ask(lambda: remote.post(place, json.dumps(order).encode()))
-    path = SUITE_RUNS + path_of(started["id"])
-    progress.say(f"{started['name']}: {started['progress']['runs']} runs, suite run {started['id']}")
-    until = time.monotonic() + timeout_s
-    suite_run: dict[str, Any] = started
-    try:
-        while suite_run["status"] == "running":
-            if time.monotonic() > until:
-                raise Infrastructure(f"The suite run {started['id']} did not end within {timeout_s:g} s.")
-            time.sleep(_POLL_S)
-            suite_run = patience.ask(lambda: remote.get(path))
-            progress.see(suite_run)
-    except (KeyboardInterrupt, Infrastructure):
-        progress.clear()
-        _cancel(remote, path)
-        raise
-    progress.clear()
-    return suite_run
 
 
 def write_reports(
@@ -227,10 +191,3 @@ def write_reports(
             typer.echo(f"  {line}")
     if outputs.annotations:
         show_lines(annotation_lines(made))
-
-
-def _cancel(remote: Remote, path: str) -> None:
-    try:
-        remote.post(f"{path}/cancel")
-    except RemoteError as error:
-        typer.echo(f"ammeter: what was started goes on: {error.message}", err=True)

@@ -34,7 +34,8 @@ def junit_xml(report: Report) -> str:
     )
     properties = ElementTree.SubElement(suite, "properties")
     for name, value in (("suiteRunId", report.suite_run_id), ("costUsd", f"{report.cost_usd:.6f}")):
-        ElementTree.SubElement(properties, "property", {"name": name, "value": value})
+        if value:
+            ElementTree.SubElement(properties, "property", {"name": name, "value": value})
     for case in report.cases:
         _add_case(suite, report, case)
     ElementTree.indent(root)

@@ -27,9 +27,10 @@ def _lines(report: Report) -> Iterator[str]:
     yield f"## {_HEADS.get(report.exit_code, '⚠️ Could not be decided')}: {_text(report.name)}"
     yield ""
     passed = report.count("passed")
+    told = f" Suite run `{report.suite_run_id}`." if report.suite_run_id else ""
     yield (
         f"{passed} of {len(report.cases)} cases passed in {report.seconds:.1f} s,"
-        f" {report.cost_usd:.4f} USD. Suite run `{report.suite_run_id}`."
+        f" {report.cost_usd:.4f} USD.{told}"
     )
     yield ""
     yield "| case | model | result | score | runs that hold |"

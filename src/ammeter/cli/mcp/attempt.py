@@ -10,14 +10,12 @@ from urllib.parse import urlencode
 
 import typer
 
-from ammeter import __version__
 from ammeter.cli.bundle.options import Environment, Key, SourceSlug, Url, connect
 from ammeter.cli.house import AsJson
 from ammeter.cli.remote import path_of
 from ammeter.cli.shown import show
+from ammeter.cli.tools import call_tool
 
-_VERSION = "2026-07-28"
-_META = "io.modelcontextprotocol/"
 # A script may take five minutes.
 _TIMEOUT_S = 330.0
 
@@ -70,18 +68,8 @@ def _call(
     key: str | None,
     **query: str,
 ) -> dict[str, Any]:
-    meta = {
-        _META + "protocolVersion": _VERSION,
-        _META + "clientInfo": {"name": "ammeter-cli", "version": __version__},
-        _META + "clientCapabilities": {},
-    }
-    params = {"name": tool, "arguments": arguments, "_meta": meta}
-    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).encode()
-    headers = {"mcp-protocol-version": _VERSION, "mcp-method": "tools/call", "mcp-name": tool}
     path = f"{path_of('product-mcp', source)}?{urlencode({'environment': environment, **query})}"
-    answer = connect(url, key, timeout_s=_TIMEOUT_S).post(path, body, headers=headers)
-    result: dict[str, Any] = answer["result"]
-    return result
+    return call_tool(connect(url, key, timeout_s=_TIMEOUT_S), path, tool, arguments)
 
 
 def _print(result: dict[str, Any], *, as_json: bool) -> None:

@@ -13,7 +13,6 @@ from ammeter.cli.remote import Remote
 from ammeter.cli.run.shown import API
 
 SUITES = f"{API}/suites"
-SUITE_RUNS = f"{API}/suite-runs"
 
 
 def suite_id_of(remote: Remote, named: str) -> str:

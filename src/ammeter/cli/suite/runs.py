@@ -1,21 +1,21 @@
-"""`ammeter suite run`, `runs`, `result` and `cancel`: suite runs of a running server."""
+"""`ammeter suite run`, `runs`, `result` and `cancel`: suite runs of a running server, by its MCP tools."""
 
 from __future__ import annotations
 
-import json
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from ammeter.cli.bundle.options import Key, Url, connect
 from ammeter.cli.bundle.shown import show_lines, table_lines
 from ammeter.cli.house import AsJson
-from ammeter.cli.remote import path_of
+from ammeter.cli.remote import PAGE_SIZE, rows_of
 from ammeter.cli.shown import show
 from ammeter.cli.suite.commands import SuiteName
-from ammeter.cli.suite.find import SUITE_RUNS, SUITES, suite_id_of
+from ammeter.cli.suite.find import suite_id_of
 from ammeter.cli.suite.gates import Repeats
 from ammeter.cli.suite.shown import suite_run_lines
+from ammeter.cli.tools import ask_tool
 
 SuiteRunId = Annotated[str, typer.Argument(metavar="SUITE_RUN", help="Id of the suite run.")]
 Baseline = Annotated[
@@ -43,15 +43,16 @@ def run(
 ) -> None:
     """Start a run of every case of a suite; `ammeter gate` waits for the end."""
     remote = connect(url, key)
-    order: dict[str, Any] = {
-        "testerModelIds": model or None,
-        "repeats": repeats,
-        "baselineSuiteRunId": baseline,
-        "reason": reason,
-        "bundleId": bundle,
-    }
-    body = {name: value for name, value in order.items() if value}
-    started = remote.post(f"{SUITES}{path_of(suite_id_of(remote, suite))}/runs", json.dumps(body).encode())
+    started = ask_tool(
+        remote,
+        "run_eval_suite",
+        suite=suite_id_of(remote, suite),
+        modelIds=model or None,
+        repeats=repeats,
+        baselineSuiteRunId=baseline,
+        reason=reason,
+        bundleId=bundle,
+    )
     if as_json:
         show(started, as_json=True)
         return
@@ -70,8 +71,11 @@ def list_runs(
 ) -> None:
     """List suite runs, newest first."""
     remote = connect(url, key)
-    path = SUITE_RUNS if suite is None else f"{SUITES}{path_of(suite_id_of(remote, suite))}/runs"
-    found = remote.pages(path, limit=limit)
+    chosen = None if suite is None else suite_id_of(remote, suite)
+    size = min(limit, PAGE_SIZE)
+    found = rows_of(
+        lambda page: ask_tool(remote, "list_suite_runs", suite=chosen, page=page, pageSize=size), limit
+    )
     if as_json:
         show(found, as_json=True)
         return
@@ -101,7 +105,7 @@ def result(
     as_json: AsJson = False,
 ) -> None:
     """Show a suite run: each case, what changed since a baseline, whether it is ready to ship."""
-    found = connect(url, key).get(SUITE_RUNS + path_of(suite_run), baseline=baseline)
+    found = ask_tool(connect(url, key), "get_suite_run", suiteRunId=suite_run, baselineSuiteRunId=baseline)
     if as_json:
         show(found, as_json=True)
         return
@@ -110,7 +114,7 @@ def result(
 
 def cancel(suite_run: SuiteRunId, url: Url = None, key: Key = None, as_json: AsJson = False) -> None:
     """Cancel what has not ended of a suite run."""
-    answer = connect(url, key).post(f"{SUITE_RUNS}{path_of(suite_run)}/cancel")
+    answer = ask_tool(connect(url, key), "cancel_suite_run", suiteRunId=suite_run)
     if as_json:
         show(answer, as_json=True)
         return

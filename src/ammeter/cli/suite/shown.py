@@ -14,7 +14,7 @@ WORDS = {"passed": "pass", "failed": "FAIL", "errored": "ERROR", "cancelled": "c
 
 def suite_run_lines(found: Json) -> Iterator[str]:
     progress, cost = found["progress"], found["cost"]
-    yield f"{found['name']}: {found['status']}  {found['id']}"
+    yield f"{found['name']}: {found['status']}  {found['id']}".rstrip()
     spent = f"{cost['usd']:.4f} USD" + ("" if cost["isComplete"] else " and what has no known price")
     yield f"  {progress['casesEnded']} of {progress['cases']} cases, {progress['runsEnded']} runs, {spent}"
     yield from table_lines(

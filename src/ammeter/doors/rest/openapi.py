@@ -22,7 +22,7 @@ _TAGS = [
         "description": "Eval cases: prompts, criteria, schedules, and the dispatch of runs.",
     },
     {"name": "runs", "description": "Runs of workflows: search, traces, evaluations."},
-    {"name": "suites", "description": "Sets of workflows with a gate, and their runs as wholes."},
+    {"name": "suites", "description": "Sets of workflows with a gate; their runs are started at `/mcp`."},
     {
         "name": "insights",
         "description": "What agents tried to do: overview, topics, failed searches, sessions.",

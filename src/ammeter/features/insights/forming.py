@@ -1,5 +1,6 @@
-"""The pool becomes topics: what recurs is taken out, what is alike and dense enough gets an id and a label;
-then topics that have come to the same are merged, and unmet demand is proposed.
+"""The pool becomes topics: what recurs is taken out, what is alike and dense enough gets an id and a label,
+what has waited long joins its neighbours; then topics that have come to the same are merged, and unmet demand
+is proposed.
 
 Each step is computed first and written in one transaction.
 """
@@ -17,17 +18,20 @@ from ammeter.base.ids import new_id
 from ammeter.engines.db.database import Database, Tx
 from ammeter.engines.search.embed import Floats
 from ammeter.features.insights import refresh_store as store
-from ammeter.features.insights.intake import Picture
+from ammeter.features.insights.intake import Picture, spoken
 from ammeter.features.insights.labels import label_of, word_counts
 from ammeter.features.insights.lineage import MIN_RECURRENCES, grown_out_of, is_recurring, merges
 from ammeter.features.insights.refresh_store import Row
 from ammeter.features.insights.topic_model import TopicKind
-from ammeter.features.insights.topics import Centre, alike_groups, centre_of
-from ammeter.features.insights.vectors import to_bytes, width
+from ammeter.features.insights.topics import Centre, alike_groups, by_neighbours, centre_of
+from ammeter.features.insights.vectors import to_bytes, vectors_of, width
 
 DENSE = 4
 """So many sessions make a topic."""
 RECENT = timedelta(days=30)
+WAITED = timedelta(days=7)
+"""By then those of its kind, if there are any, have come and made a topic."""
+_KNOWN = 4_000
 _UNMET_SESSIONS = 3
 _ANSWERED_SHARE = 1 / 3
 _TROUBLED_SHARE = 1 / 2
@@ -129,6 +133,29 @@ def _place_the_rest(picture: Picture) -> dict[str, str]:
     for form_id in found:
         del picture.pool[form_id]
     return found
+
+
+def join_neighbours(db: Database, writing: Writing, picture: Picture, at: datetime) -> int:
+    """Forms that have waited long join the topic of their neighbours, without moving its centre: how many.
+    Of the forms that have a topic the latest are looked at."""
+    ids = sorted(picture.pool)
+    with db.read() as tx:
+        due = store.stated_before(tx, ids, at - WAITED)
+        members = store.latest_members(tx, picture.org_id, limit=_KNOWN) if due else []
+    if not members:
+        return 0
+    waiting: Floats = np.stack([picture.pool[form_id][1] for form_id in ids])
+    known = np.concatenate([vectors_of([spoken(text) for text, _ in members]), waiting])
+    topics = [topic_id for _, topic_id in members] + [None] * len(ids)
+    asked = [place for place, form_id in enumerate(ids) if form_id in due]
+    places = by_neighbours(waiting[asked], [len(members) + place for place in asked], known, topics)
+    found = {ids[place]: one for place, one in zip(asked, places, strict=True) if one is not None}
+    if found:
+        with writing() as tx:
+            store.join_topics(tx, found)
+    for form_id in found:
+        del picture.pool[form_id]
+    return len(found)
 
 
 def split_recurring(db: Database, writing: Writing, picture: Picture, at: datetime) -> int:

@@ -76,6 +76,8 @@ def refresh(
     sessions, new_topics = _read_sessions(db, writing, picture, since, at, progress)
     progress(0.8, "forming topics")
     new_topics += forming.form_topics(db, writing, picture, at)
+    if sessions:
+        forming.join_neighbours(db, writing, picture, at)
     new_topics += forming.split_recurring(db, writing, picture, at)
     merged = forming.merge_topics(db, writing, picture, at)
     forming.propose_unmet(db, writing, picture, at)

@@ -203,6 +203,25 @@ def sessions_by_form(tx: Tx, form_ids: Sequence[str]) -> dict[str, int]:
     return found
 
 
+def stated_before(tx: Tx, form_ids: Sequence[str], before: datetime) -> set[str]:
+    """Those of the forms that were stated before then."""
+    found: set[str] = set()
+    for part in parts_of(form_ids):
+        found.update(tx.scalars(select(_i.form_id).where(_i.form_id.in_(part), _i.first_at < before)))
+    return found
+
+
+def latest_members(tx: Tx, org_id: str, *, limit: int) -> list[tuple[str, str]]:
+    """Text and open topic of the intents with one that were stated last; those of programs left out."""
+    chosen = (
+        select(_f.text, func.coalesce(_t.merged_into, _t.id))
+        .join(insight_topics, _t.id == _f.group_id)
+        .where(_f.org_id == org_id, _f.kind == "intent", _t.kind == "demand")
+    )
+    rows = tx.execute(chosen.order_by(_f.last_seen.desc(), _f.id.desc()).limit(limit))
+    return [(text, topic_id) for text, topic_id in rows]
+
+
 def count_sessions(tx: Tx, form_ids: Sequence[str]) -> int:
     """Distinct sessions that stated one of these forms; of a great many forms the first are enough."""
     chosen = select(func.count(distinct(_i.session_id))).where(_i.form_id.in_(form_ids[:_MANY]))

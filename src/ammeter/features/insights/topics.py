@@ -2,11 +2,13 @@
 
 A topic is the mean of its members. An intent joins the topic to whose members it is, on average, most alike,
 if that is within the topic's own radius. The rest waits in a pool; intents there that are alike become a
-topic when there are enough of them. What has joined never leaves: ids stay.
+topic when there are enough of them. What has waited long joins the topic of its neighbours. What has joined
+never leaves: ids stay.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -23,6 +25,9 @@ SPREAD = 2.0
 """How many standard deviations below its members' likeness a topic's radius ends."""
 LEARNED = 200
 """So many members move a topic's centre; later ones join it without moving it."""
+NEIGHBOURS = 5
+"""So many of the nearest have a vote; most of them must be in one topic."""
+_ROWS = 1_000
 
 
 @dataclass(slots=True, kw_only=True)
@@ -98,6 +103,25 @@ class Book:
             self._radii = np.concatenate([self._radii, np.zeros_like(self._radii)])
         self.centres.append(centre)
         self._means[at], self._radii[at] = centre.mean, centre.radius
+
+
+def by_neighbours(
+    rows: Floats, own: Sequence[int], known: Floats, topics: Sequence[str | None]
+) -> list[str | None]:
+    """The topic that most of each row's nearest neighbours are in, or None. `own`: the place of each row
+    among `known`; `topics`: those of `known`. A topic may be wide or of several parts: its mean is then far
+    from what it has all around it."""
+    found: list[str | None] = []
+    for begin in range(0, len(rows), _ROWS):
+        likeness = rows[begin : begin + _ROWS] @ known.T
+        likeness[np.arange(len(likeness)), own[begin : begin + _ROWS]] = -1
+        near = np.argsort(-likeness, axis=1, kind="stable")[:, :NEIGHBOURS]
+        for row, places in zip(likeness, near.tolist(), strict=True):
+            votes = Counter(topics[at] for at in places if row[at] >= LEAST)
+            votes.pop(None, None)
+            topic, often = votes.most_common(1)[0] if votes else (None, 0)
+            found.append(topic if 2 * often > NEIGHBOURS else None)
+    return found
 
 
 def alike_groups(rows: Floats, least: float = ALIKE) -> list[list[int]]:
