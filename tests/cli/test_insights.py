@@ -104,38 +104,38 @@ def test_a_demo_server_seeds_itself_once(tmp_path: Path, caplog: pytest.LogCaptu
     assert [record.getMessage() for record in caplog.records] == [
         f"the demo has telemetry: {len(events)} events of three months"
     ]
-    by_intent = {intent: topic for topic in topics for intent in topic.example_intents}
-    assert [topic.label for topic in topics if topic.kind == "recurring"] == ["Nightly stock export"]
+    [program] = [topic for topic in topics if topic.kind == "recurring"]
     nights = [event for event in events if event.intent == "Nightly stock export" and event.at >= since]
-    assert by_intent["Nightly stock export"].sessions == len({event.session_id for event in nights})
-    assert by_intent["Sell a gift card"].is_unmet_demand
-    assert not by_intent["Find the orders of a customer"].is_unmet_demand
+    assert program.sessions == len({event.session_id for event in nights})
+    assert (program.label, program.is_unmet_demand) == ("Nightly stock export", False)
+    unmet = [topic for topic in topics if topic.is_unmet_demand]
+    assert any("gift card" in intent.lower() for topic in unmet for intent in topic.example_intents)
     assert [topic.label for topic in topics].count("Order cancellations") == 1
     assert_every_gap_is_there(events, clusters, since)
 
 
 def assert_every_gap_is_there(events: Sequence[Event], clusters: Sequence[Cluster], since: datetime) -> None:
-    by_query = {query: cluster for cluster in clusters for query in cluster.example_queries}
-    kinds = {
-        "turnover": ("alias", "getSalesReport"),
-        "dust jacket": ("alias", "getBookCover"),
-        "loyalty balance": ("documentation", "getCustomer"),
-        "gift card": ("capability", None),
-        "ferry timetable": ("out_of_scope", None),
-    }
-    for query, (kind, target) in kinds.items():
-        cluster = by_query[query]
-        assert cluster.gap_kind == kind, query
-        overlay = cluster.suggestion.overlay
-        assert (overlay is None) == (target is None), query
+    def about(word: str) -> list[Cluster]:
+        found = [one for one in clusters if any(word in query for query in one.example_queries)]
+        return sorted(found, key=lambda one: -one.searches)
+
+    for word, kind, target in (
+        ("turnover", "alias", "getSalesReport"),
+        ("jacket", "alias", "getBookCover"),
+        ("points", "documentation", "getCustomer"),
+        ("gift card", "capability", None),
+        ("ferry", "out_of_scope", None),
+    ):
+        largest = about(word)[0]
+        assert largest.gap_kind == kind, word
+        assert (largest.suggestion.overlay is None) == (target is None), word
         if target is not None:
-            assert cluster.suggestion.nearest_operations[0].operation_id == target
-    turnover = by_query["turnover"]
+            replay = largest.suggestion.replay
+            assert largest.suggestion.nearest_operations[0].operation_id == target
+            assert replay is not None
+            assert (replay.hits_before, replay.hits_after > replay.searches / 2) == (0, True), word
     asked = [event for event in events if "turnover" in (event.query or "") and event.at >= since]
-    assert turnover.searches == len(asked)
-    assert turnover.suggestion.replay is not None
-    assert turnover.suggestion.replay.hits_before == 0
-    assert turnover.suggestion.replay.hits_after > turnover.suggestion.replay.searches / 2
+    assert sum(one.searches for one in about("turnover")) == len(asked) > 10
 
 
 def test_what_the_demo_says_finds_nothing_finds_nothing_in_its_own_index() -> None:

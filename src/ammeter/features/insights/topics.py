@@ -112,10 +112,11 @@ def by_neighbours(
     among `known`; `topics`: those of `known`. A topic may be wide or of several parts: its mean is then far
     from what it has all around it."""
     found: list[str | None] = []
+    last = min(NEIGHBOURS, len(known)) - 1
     for begin in range(0, len(rows), _ROWS):
         likeness = rows[begin : begin + _ROWS] @ known.T
         likeness[np.arange(len(likeness)), own[begin : begin + _ROWS]] = -1
-        near = np.argsort(-likeness, axis=1, kind="stable")[:, :NEIGHBOURS]
+        near = np.argpartition(-likeness, last, axis=1)[:, :NEIGHBOURS]
         for row, places in zip(likeness, near.tolist(), strict=True):
             votes = Counter(topics[at] for at in places if row[at] >= LEAST)
             votes.pop(None, None)
