@@ -94,7 +94,7 @@ def _cases() -> list[dict[str, Any]]:
         " return { orders: rows.length };"
     )
     sold = (
-        'const order = await shop.orders.createOrder({ customer_id: "cu_0001",'
+        'const order = await shop.orders.createOrder({ customer_id: "cu_0009",'
         ' items: [{ book_id: "bk_0013", quantity: 3 }] }); return { status: order.status };'
     )
     search = 'const found = await shop.books.searchBooks({ q: "catalogue" }); return { total: found.total };'
