@@ -6,16 +6,19 @@ A test that takes `database_url` (or anything built on it) runs once on each dat
 from __future__ import annotations
 
 import os
+import shutil
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import psycopg
 import pytest
+from argon2 import PasswordHasher
 
 from ammeter.base.ids import new_id
 from ammeter.engines.db.database import Database
 from ammeter.engines.db.migrate import migrate
+from ammeter.features.orgs import members
 from ammeter.wiring import House
 from tests.household import Household, make_client, make_household, make_settings, opened_house
 from tests.postgres import VARIABLE, postgres_server
@@ -38,13 +41,8 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 @pytest.fixture
 def postgres_url() -> Iterator[str]:
     """A fresh, empty PostgreSQL database."""
-    server = os.environ[VARIABLE]
-    name = f"t{new_id().replace('-', '')}"
-    with psycopg.connect(server, autocommit=True) as admin:
-        admin.execute(f'CREATE DATABASE "{name}"'.encode())
-    yield server.rsplit("/", 1)[0] + "/" + name
-    with psycopg.connect(server, autocommit=True) as admin:
-        admin.execute(f'DROP DATABASE "{name}" WITH (FORCE)'.encode())
+    with _postgres_database() as url:
+        yield url
 
 
 @pytest.fixture
@@ -53,17 +51,67 @@ def sqlite_url(tmp_path: Path) -> str:
 
 
 @pytest.fixture(params=["sqlite", "postgresql"])
-def database_url(request: pytest.FixtureRequest) -> str:
+def empty_url(request: pytest.FixtureRequest) -> str:
     """A fresh, empty database of each kind."""
     url: str = request.getfixturevalue("sqlite_url" if request.param == "sqlite" else "postgres_url")
     return url
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def database_url(request: pytest.FixtureRequest) -> Iterator[str]:
+    """A fresh, migrated database of each kind: a copy of one that was migrated before."""
+    if request.param == "sqlite":
+        url: str = request.getfixturevalue("sqlite_url")
+        shutil.copyfile(request.getfixturevalue("migrated_file"), url.removeprefix("sqlite:///"))
+        yield url
+    else:
+        with _postgres_database(template=request.getfixturevalue("migrated_name")) as url:
+            yield url
+
+
+@pytest.fixture(scope="session")
+def migrated_file(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    file = tmp_path_factory.mktemp("migrated") / "ammeter.db"
+    _migrate(f"sqlite:///{file}")
+    return file
+
+
+@pytest.fixture(scope="session")
+def migrated_name() -> Iterator[str]:
+    with _postgres_database() as url:
+        _migrate(url)
+        yield url.rsplit("/", 1)[1]
+
+
+@contextmanager
+def _postgres_database(template: str = "template1") -> Iterator[str]:
+    server = os.environ[VARIABLE]
+    name = f"t{new_id().replace('-', '')}"
+    with psycopg.connect(server, autocommit=True) as admin:
+        admin.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"'.encode())
+    yield server.rsplit("/", 1)[0] + "/" + name
+    with psycopg.connect(server, autocommit=True) as admin:
+        admin.execute(f'DROP DATABASE "{name}" WITH (FORCE)'.encode())
+
+
+def _migrate(url: str) -> None:
+    database = Database(url)
+    migrate(database)
+    database.close()
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _passwords_are_cheap() -> Iterator[None]:
+    """Half a second for each password is right for people, and minutes for tests."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(members, "_hasher", PasswordHasher(time_cost=1, memory_cost=8, parallelism=1))
+        yield
 
 
 @pytest.fixture
 def db(database_url: str) -> Iterator[Database]:
     """A fresh, migrated database of each kind."""
     database = Database(database_url)
-    migrate(database)
     yield database
     database.close()
 

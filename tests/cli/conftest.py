@@ -121,9 +121,9 @@ def cli(at: Place, shared_house: House) -> Cli:
 
 
 @pytest.fixture
-def fresh_cli(at: Place, database_url: str, tmp_path: Path) -> Cli:
+def fresh_cli(at: Place, empty_url: str, tmp_path: Path) -> Cli:
     """The command on an empty database of each kind."""
-    return at(database_url, tmp_path)
+    return at(empty_url, tmp_path)
 
 
 @pytest.fixture

@@ -37,7 +37,7 @@ def config(token: str) -> Any:
             "headers": {"Authorization": f"Bearer {token}"},
             "continue-on-failure": True,
             "request-timeout": 10,
-            "generation": {"max-examples": 4, "deterministic": True, "database": "none"},
+            "generation": {"max-examples": 2, "deterministic": True, "database": "none"},
             "checks": {"positive_data_acceptance": {"expected-statuses": ACCEPTED}},
             "operations": [
                 {

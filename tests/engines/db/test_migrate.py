@@ -20,8 +20,8 @@ NOT_IN_METADATA = ("schema_migrations", "procrastinate_")
 
 
 @pytest.fixture
-def empty(database_url: str) -> Iterator[Database]:
-    database = Database(database_url)
+def empty(empty_url: str) -> Iterator[Database]:
+    database = Database(empty_url)
     yield database
     database.close()
 
@@ -45,9 +45,9 @@ def test_a_migrated_database_equals_a_fresh_one(empty: Database) -> None:
     assert describe(empty) == migrated
 
 
-def test_starts_at_the_same_moment_migrate_once(database_url: str) -> None:
+def test_starts_at_the_same_moment_migrate_once(empty_url: str) -> None:
     def start(_: int) -> tuple[str, ...]:
-        database = Database(database_url)
+        database = Database(empty_url)
         try:
             return migrate(database)
         finally:

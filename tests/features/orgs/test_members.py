@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from argon2 import Type
 from sqlalchemy import func, select, update
 
 from ammeter.base.errors import Conflict, InsufficientRole, NotFound, ValidationFailed
@@ -241,6 +242,15 @@ def test_an_unknown_or_foreign_member_is_not_found(
                 members.remove_member(tx, OPERATOR, org.id, name)
             with pytest.raises(NotFound):
                 members.set_password(tx, OPERATOR, org.id, name, PASSWORD)
+
+
+REAL_HASHER = members._hasher
+"""As it was before tests were given a cheap one."""
+
+
+def test_guessing_a_password_is_dear() -> None:
+    assert (REAL_HASHER.type, REAL_HASHER.memory_cost >= 19_456) == (Type.ID, True)
+    assert REAL_HASHER.time_cost * REAL_HASHER.memory_cost >= 2 * 19_456
 
 
 def test_a_password_is_kept_as_an_argon2id_hash_only(shared_db: Database, org: Organization) -> None:
