@@ -11,7 +11,7 @@ test:
 	@scripts/setup dev
 	@scripts/install-postgres
 	@scripts/install-test-tools
-	@node=$$(scripts/install-node) && PATH="$${node:+$$node:}$$PATH" .venv/bin/pytest -n 3 --dist worksteal $(ARGS)
+	@node=$$(scripts/install-node) && PATH="$${node:+$$node:}$$PATH" .venv/bin/pytest -n 4 --dist worksteal $(ARGS)
 
 lint:
 	@scripts/setup dev
