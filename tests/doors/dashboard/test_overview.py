@@ -37,9 +37,9 @@ def figure(label: str, **given: Kpi) -> Figure:
     [
         (120, 100, "▲ 20 %", "good"),
         (50, 100, "▼ 50 %", "bad"),
-        (100, 100, "＝", "even"),
+        (100, 100, "=", "even"),
         (7, 0, "▲ new", "good"),
-        (0, 0, "＝", "even"),
+        (0, 0, "=", "even"),
     ],
 )
 def test_a_count_is_compared_by_its_share(value: int, previous: int, change: str, kind: str) -> None:

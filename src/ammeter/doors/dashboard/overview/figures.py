@@ -144,13 +144,13 @@ def _change(kind: Kind, kpi: Kpi) -> tuple[str, float]:
             return _arrow(tenths, f"{abs(tenths):.1f}"), tenths
         case "count" | "time":
             if not kpi.previous:
-                return ("▲ new" if step else "＝"), step
+                return ("▲ new" if step else "="), step
             share = round(step / kpi.previous, 2)
             return _arrow(share, percent(abs(share))), share
 
 
 def _arrow(step: float, words: str) -> str:
-    return f"{'▲' if step > 0 else '▼'} {words}" if step else "＝"
+    return f"{'▲' if step > 0 else '▼'} {words}" if step else "="
 
 
 def _many(value: float | None, noun: str) -> str:
