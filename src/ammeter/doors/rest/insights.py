@@ -304,7 +304,7 @@ def _sessions(
         search_miss=search_miss,
         limit=limit,
     )
-    return SessionsRecord(rows=[session_record(session) for session in found])
+    return SessionsRecord(rows=[session_record(session) for session in found.rows])
 
 
 def _trace(tx: Tx, caller: Caller, session_id: str, after: str | None) -> SessionTraceRecord:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 
 from ammeter.base.clock import now
 from ammeter.base.errors import NotFound
@@ -15,7 +16,7 @@ from ammeter.features.insights.signals import Classification, SearchFate, classi
 from ammeter.features.insights.topic_store import topics_of_session
 from ammeter.features.orgs.model import Actor, Organization
 from ammeter.features.telemetry import session_store, store
-from ammeter.features.telemetry.model import Event, Session
+from ammeter.features.telemetry.model import Event, Session, SessionPage
 from ammeter.features.telemetry.sessions import RECENT as OVER_AFTER
 
 MOST_EVENTS = 1_000
@@ -42,9 +43,10 @@ def list_sessions(
     view: View = "all",
     intent: str | None = None,
     search_miss: str | None = None,
+    after: tuple[datetime, str] | None = None,
     limit: int = 50,
-) -> Sequence[Session]:
-    """With an event in the range, the latest first."""
+) -> SessionPage:
+    """With an event in the range, the latest first; `after` is the `next_after` of the page before."""
     need_analytics(org)
     at = now()
     return session_store.list_sessions(
@@ -58,8 +60,9 @@ def list_sessions(
         intent=intent,
         failed_search=search_miss,
         over_before=at - OVER_AFTER,
+        after=after,
         limit=limit,
-    ).rows
+    )
 
 
 def get_session(tx: Tx, actor: Actor, org: Organization, session_id: str) -> Session:

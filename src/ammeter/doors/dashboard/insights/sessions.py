@@ -20,7 +20,6 @@ from ammeter.doors.dashboard.visit import Me, Visit
 from ammeter.engines.db.database import Tx
 from ammeter.features.insights import service, sessions
 from ammeter.features.insights.model import View
-from ammeter.features.insights.session_pages import page_sessions
 from ammeter.features.insights.sessions import SessionTrace
 from ammeter.features.insights.signals import (
     FLAG_WORDS,
@@ -158,7 +157,7 @@ def _list(
     miss: str,
     after: tuple[datetime, str] | None,
 ) -> tuple[SessionPage, dict[str, str]]:
-    found = page_sessions(
+    found = sessions.list_sessions(
         tx,
         me.actor,
         me.org,
