@@ -15,12 +15,12 @@ from starlette.responses import RedirectResponse, Response
 
 from ammeter.base.errors import AmmeterError, InsufficientRole, MethodNotAllowed, NotFound, RateLimited
 from ammeter.doors.dashboard import cookies
+from ammeter.doors.dashboard.entering import begin_session, let_in
 from ammeter.doors.dashboard.errors import form_is_not_ours
 from ammeter.doors.dashboard.forms import Form, read_form
 from ammeter.doors.dashboard.render import Renderer
 from ammeter.doors.dashboard.single_sign_on import CALLBACK, START, SingleSignOn
 from ammeter.doors.dashboard.visit import bare_shell, html
-from ammeter.doors.http.edge import notes_of
 from ammeter.doors.http.errors import STATUS_OF
 from ammeter.engines.buckets import Policy
 from ammeter.engines.oidc import SignInFault
@@ -114,9 +114,7 @@ class SignIn:
             return self._refused(request, back, email, fault)
         if token is None:
             return self._show(request, back, email=email, problem=_WRONG, status=401)
-        response = RedirectResponse(back, 303)
-        life_s = round(self._house.session_life.longest.total_seconds())
-        cookies.set_cookie(response, request, cookies.session_cookie(request), token, max_age=life_s)
+        response = let_in(self._house, request, token, back)
         cookies.drop_cookie(response, request, cookies.start_cookie(request))
         return response
 
@@ -133,14 +131,7 @@ class SignIn:
         with self._house.db.read() as tx:
             if not members.password_is_right(tx, email, password[:1000]):
                 return None
-        with self._house.db.write() as tx:
-            return sessions.begin(
-                tx,
-                email=email,
-                origin=origin,
-                request_id=notes_of(request.scope).request_id,
-                old_token=request.cookies.get(cookies.session_cookie(request), ""),
-            )
+        return begin_session(self._house, request, email)
 
     def _count(self, origin: str, email: str) -> None:
         person = hashlib.sha256(email.lower().encode()).hexdigest()[:32]

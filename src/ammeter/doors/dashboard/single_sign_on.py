@@ -15,9 +15,8 @@ from starlette.responses import RedirectResponse, Response
 
 from ammeter.base.errors import InsufficientRole
 from ammeter.doors.dashboard import cookies
-from ammeter.doors.http.edge import notes_of
+from ammeter.doors.dashboard.entering import begin_session, let_in
 from ammeter.engines.oidc import Provider, SignInFault
-from ammeter.features.orgs import sessions
 from ammeter.wiring import House
 
 START = "/sign-in/oidc"
@@ -59,24 +58,12 @@ class SingleSignOn:
             redirect_uri=self._redirect_uri(request),
         )
         try:
-            token = await self._house.db.run(self._begin, request, person.email)
+            token = await self._house.db.run(begin_session, self._house, request, person.email)
         except InsufficientRole as fault:
             raise SignInFault(f"{person.email} is known, but: {fault.message}") from None
-        response = RedirectResponse(cookies.safe_next(kept["next"]), 303)
-        life_s = round(self._house.session_life.longest.total_seconds())
-        cookies.set_cookie(response, request, cookies.session_cookie(request), token, max_age=life_s)
+        response = let_in(self._house, request, token, kept["next"])
         cookies.drop_cookie(response, request, _cookie(request))
         return response
-
-    def _begin(self, request: Request, email: str) -> str:
-        with self._house.db.write() as tx:
-            return sessions.begin(
-                tx,
-                email=email,
-                origin=request.client.host if request.client else "",
-                request_id=notes_of(request.scope).request_id,
-                old_token=request.cookies.get(cookies.session_cookie(request), ""),
-            )
 
     def _redirect_uri(self, request: Request) -> str:
         base = self._house.settings.base_url or f"{request.url.scheme}://{request.url.netloc}"
