@@ -4,6 +4,8 @@ second, latency and CPU time per request from one run; then start time and idle 
     make bench            (or: python benchmarks/http.py [--seconds 5] [--rounds 3])
 
 One Ammeter process, one bare process, wrk with 64 connections, all on this machine; rounds alternate.
+The last row of latencies is no server at all: one process counts, in pieces as long as our median, and
+nothing else runs. What the machine does to it, it does to every row above.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from statistics import median
+from statistics import median, quantiles
 
 from benchmarks.machine import machine
 
@@ -171,6 +173,23 @@ def run(folder: str, seconds: int, rounds: int) -> None:
         report(measured, ammeter, idle_mb)
 
 
+def counting(piece_ms: float, seconds: int) -> tuple[float, float]:
+    """Median and 99th percentile of a piece of work that always is the same, told in milliseconds."""
+
+    def count(steps: int) -> float:
+        begun = time.perf_counter()
+        for number in range(steps):
+            _ = number * number % 7
+        return (time.perf_counter() - begun) * 1000
+
+    steps = int(100_000 * piece_ms / median(count(100_000) for _ in range(50)))
+    until = time.perf_counter() + seconds
+    pieces = []
+    while time.perf_counter() < until:
+        pieces.append(count(steps))
+    return median(pieces), quantiles(pieces, n=100)[98]
+
+
 def report(measured: dict[str, list[Round]], ammeter: Process, idle_mb: float) -> None:
     print(machine())
     print(f"wrk, {CONNECTIONS} connections, median of {len(next(iter(measured.values())))} rounds\n")
@@ -183,6 +202,9 @@ def report(measured: dict[str, list[Round]], ammeter: Process, idle_mb: float) -
             f"{name:32} {per_second:8.0f} {figures[0]:8.1f} {figures[1]:8.1f} {figures[2]:8.0f}"
             f" {ours / per_second:7.2f}"
         )
+    piece = median(r.p50_ms for r in measured["Ammeter GET /org"])
+    p50_ms, p99_ms = counting(piece, 5)
+    print(f"{'counting, no server':32} {'':8} {p50_ms:8.1f} {p99_ms:8.1f}")
     print(f"\nstart to first answer, made database: {ammeter.start_s:.2f} s")
     print(f"memory: idle {idle_mb:.0f} MB, after the load {ammeter.memory_mb():.0f} MB")
 

@@ -2,11 +2,13 @@
 
 A busy bucket would be a write per request. So a node takes tokens in small loans (a twentieth of
 the burst) and spends them from memory within a minute: what a loan holds has left the shared bucket.
-A bucket of less than forty has loans of one and is exact.
+A bucket of less than forty has loans of one and is exact. The next loan is drawn when half of one is
+spent, so that a steady caller never waits for that write.
 """
 
 from __future__ import annotations
 
+import logging
 import math
 import threading
 import time
@@ -17,8 +19,11 @@ from sqlalchemy import delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from ammeter.base.clock import now
+from ammeter.base.errors import Unavailable
 from ammeter.engines.db.database import Database, Tx
 from ammeter.engines.db.tables import rate_buckets
+
+log = logging.getLogger("ammeter.buckets")
 
 _LOAN_LIFE_S = 60.0
 
@@ -54,6 +59,7 @@ class _Loan:
     tokens: int = 0
     left_in_bucket: float = 0
     expires: float = 0
+    is_renewing: bool = False
     lock: threading.Lock = field(default_factory=threading.Lock)
     drawing: threading.Lock = field(default_factory=threading.Lock)
 
@@ -63,6 +69,17 @@ class Buckets:
         self._db = db
         self._loans: dict[tuple[str, str], _Loan] = {}
         self._lock = threading.Lock()
+
+    async def spend(self, policy: Policy, subject: str) -> Taken:
+        """One token of the subject's bucket; waits for the database only where no loan is left."""
+        taken = self.spend_loan(policy, subject)
+        if taken is None:
+            return await self._db.run(self.take, policy, subject)
+        loan = self._loans.get((policy.name, subject))
+        if loan is not None and loan.tokens * 2 < policy.loan and not loan.is_renewing:
+            loan.is_renewing = True
+            self._db.start(self._renew, policy, subject, loan)
+        return taken
 
     def spend_loan(self, policy: Policy, subject: str) -> Taken | None:
         """A token from memory, without touching the database; None where a loan must be taken first."""
@@ -85,16 +102,34 @@ class Buckets:
             # Whoever waited here finds what the one before has drawn.
             return self.spend_loan(policy, subject) or self._draw(policy, subject, loan)
 
+    def _renew(self, policy: Policy, subject: str, loan: _Loan) -> None:
+        try:
+            with loan.drawing:
+                self._borrow(policy, subject, loan)
+        except Unavailable as error:
+            log.warning("no new loan of the rate limit: %s", error.message)
+        finally:
+            loan.is_renewing = False
+
     def _draw(self, policy: Policy, subject: str, loan: _Loan) -> Taken:
-        with self._db.write() as tx:
-            got, left = _draw(tx, policy, subject, at=now())
+        got, left = self._borrow(policy, subject, loan)
         if not got:
             wait_s = math.ceil((1 - left) / policy.per_second)
             return Taken(policy=policy, allowed=False, remaining=0, retry_after_s=max(1, wait_s))
         with loan.lock:
-            loan.tokens, loan.left_in_bucket = got - 1, left
-            loan.expires = time.monotonic() + _LOAN_LIFE_S
+            loan.tokens -= 1
             return _taken(policy, loan.tokens + left)
+
+    def _borrow(self, policy: Policy, subject: str, loan: _Loan) -> tuple[int, float]:
+        with self._db.write() as tx:
+            got, left = _draw(tx, policy, subject, at=now())
+        with loan.lock:
+            if loan.expires < time.monotonic():
+                loan.tokens = 0
+            loan.tokens += got
+            loan.left_in_bucket = left
+            loan.expires = time.monotonic() + _LOAN_LIFE_S
+        return got, left
 
 
 def prune(tx: Tx, before: datetime) -> int:

@@ -10,7 +10,8 @@ from typing import Any, cast
 from urllib.parse import quote
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import Connection, text
+from sqlalchemy.event import listen, remove
 
 from ammeter.engines.db.database import Database
 from ammeter.features.orgs.model import Organization
@@ -95,6 +96,25 @@ def test_a_full_batch_does_not_wait_for_its_time(shared_db: Database, org: Organ
         recorder.record(make_event(org.id))
     until(lambda: len(stored_events(shared_db, org.id)) == 10, "the batch is stored")
     asyncio.run(recorder.stop())
+
+
+def test_what_comes_in_during_a_write_waits_for_the_next_batch(db: Database) -> None:
+    recorder = Recorder(db, batch=2, every_s=3600)
+    writes: list[Connection] = []
+
+    def another(connection: Connection) -> None:
+        writes.append(connection)
+        recorder.record(make_event("o"))
+
+    listen(db.writer, "commit", another)
+    recorder.start()
+    recorder.record(make_event("o"))
+    recorder.record(make_event("o"))
+    until(lambda: recorder.figures().stored.get("script") == 2)
+    recorder.close()
+    remove(db.writer, "commit", another)
+    assert len(writes) == 2
+    assert recorder.figures().stored == {"script": 3}
 
 
 def test_what_does_not_fit_is_dropped_newest_first_and_counted(

@@ -156,7 +156,7 @@ class Visit:
 
     async def spend(self, policy: Policy, told: str) -> None:
         """A token of a bucket that the whole organization shares; `told` says what there was too much of."""
-        taken = await self.house.db.run(self.house.buckets.take, policy, self.me.org_id)
+        taken = await self.house.buckets.spend(policy, self.me.org_id)
         if not taken.allowed:
             raise RateLimited(
                 f"{told} Try again in {taken.retry_after_s} s.", retry_after_s=taken.retry_after_s

@@ -94,14 +94,12 @@ class Call:
 
     async def _spend(self, principal: Principal) -> None:
         policy, subject = self._house.api_policy, principal.key.id
-        taken = self._house.buckets.spend_loan(policy, subject)
-        if taken is None:
-            try:
-                taken = await self._house.db.run(self._house.buckets.take, policy, subject)
-            except Unavailable:
-                # A database that takes no writes still answers reads: the limit gives way, not the caller.
-                log.warning("rate limit not applied: the database takes no writes")
-                return
+        try:
+            taken = await self._house.buckets.spend(policy, subject)
+        except Unavailable:
+            # A database that takes no writes still answers reads: the limit gives way, not the caller.
+            log.warning("rate limit not applied: the database takes no writes")
+            return
         self._tell(
             taken,
             f"More than {policy.burst} requests at once, or {policy.per_second:g} a second, with one key.",
@@ -110,7 +108,7 @@ class Call:
     async def spend(self, policy: Policy, told: str) -> None:
         """A token of a bucket that the whole organization shares; `told` says what there was too much of."""
         subject = self.caller.principal.org.id
-        self._tell(await self._house.db.run(self._house.buckets.take, policy, subject), told)
+        self._tell(await self._house.buckets.spend(policy, subject), told)
 
     def _tell(self, taken: Taken, told: str) -> None:
         notes_of(self._request.scope).headers.extend(rate_headers(taken))

@@ -51,6 +51,10 @@ class Database:
         loop = asyncio.get_running_loop()
         return await loop.run_in_executor(self._threads, lambda: work(*args, **kwargs))
 
+    def start(self, work: Callable[P, None], *args: P.args, **kwargs: P.kwargs) -> None:
+        """Like `run`, for work that nobody waits for; it tells its own faults."""
+        self._threads.submit(work, *args, **kwargs)
+
     async def read_few(self, work: Callable[[Tx], T]) -> T:
         """A read of a few rows by key. On one machine's own file that takes less time than the way to
         a thread and back, and readers there wait for nobody: it is done at once, on a connection kept

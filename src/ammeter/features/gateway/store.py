@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import and_, bindparam, select
 
@@ -11,16 +13,6 @@ from ammeter.engines.db.point_read import PointRead
 from ammeter.engines.db.tables import active_bundles, bundles, sources
 
 _s, _a, _b = sources.c, active_bundles.c, bundles.c
-_SERVED = PointRead(
-    select(_s.id, _s.org_id, _s.status, _s.viewers_may_execute, _b.id, _b.digest)
-    .select_from(
-        sources.outerjoin(
-            active_bundles,
-            and_(_a.source_id == _s.id, _a.environment == bindparam("environment")),
-        ).outerjoin(bundles, _b.id == _a.bundle_id)
-    )
-    .where(_s.source_slug == bindparam("slug"))
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,10 +27,7 @@ class Served:
     digest: str | None
 
 
-def find_served(tx: Tx, slug: str, environment: str) -> Served | None:
-    row = _SERVED.find(tx, slug=slug, environment=environment)
-    if row is None:
-        return None
+def _served(row: Sequence[Any]) -> Served:
     source_id, org_id, status, viewers_may_execute, bundle_id, digest = row
     return Served(
         source_id=source_id,
@@ -48,6 +37,23 @@ def find_served(tx: Tx, slug: str, environment: str) -> Served | None:
         bundle_id=bundle_id,
         digest=digest,
     )
+
+
+_SERVED = PointRead(
+    select(_s.id, _s.org_id, _s.status, _s.viewers_may_execute, _b.id, _b.digest)
+    .select_from(
+        sources.outerjoin(
+            active_bundles,
+            and_(_a.source_id == _s.id, _a.environment == bindparam("environment")),
+        ).outerjoin(bundles, _b.id == _a.bundle_id)
+    )
+    .where(_s.source_slug == bindparam("slug")),
+    _served,
+)
+
+
+def find_served(tx: Tx, slug: str, environment: str) -> Served | None:
+    return _SERVED.find(tx, slug=slug, environment=environment)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
 from typing import Any
@@ -29,17 +29,6 @@ from ammeter.engines.db.tables import (
 from ammeter.features.orgs.model import ApiKey, AuditEvent, Member, Membership, Organization, Role
 
 _MEMBERS = select(members, people.c.email, people.c.name).join(people, people.c.id == members.c.person_id)
-_KEY_WITH_ORG = PointRead(
-    select(api_keys, organizations)
-    .join(organizations, organizations.c.id == api_keys.c.org_id)
-    .where(api_keys.c.key_id == bindparam("key_id"))
-)
-_USED_RUNS = PointRead(
-    select(run_usage.c.used_runs).where(
-        run_usage.c.org_id == bindparam("org_id"),
-        run_usage.c.period_start == bindparam("period_start", type_=BigInteger),
-    )
-)
 _KEY_WIDTH = len(api_keys.c)
 _ORG_FIELDS = tuple(organizations.c.keys())
 _KEY_FIELDS = tuple(api_keys.c.keys())
@@ -70,8 +59,7 @@ def update_org(tx: Tx, org_id: str, changes: Mapping[str, Any]) -> None:
 
 
 def read_used_runs(tx: Tx, org_id: str, period_start: datetime) -> int:
-    row = _USED_RUNS.find(tx, org_id=org_id, period_start=to_millis(period_start))
-    return int(row[0]) if row else 0
+    return _USED_RUNS.find(tx, org_id=org_id, period_start=to_millis(period_start)) or 0
 
 
 def add_used_runs(tx: Tx, org_id: str, period_start: datetime, count: int, *, most: int | None) -> bool:
@@ -216,12 +204,7 @@ def insert_key(tx: Tx, key: ApiKey, *, salt: bytes, secret_hash: bytes) -> None:
 
 def find_key_with_org(tx: Tx, key_id: str) -> tuple[ApiKey, Organization, bytes, bytes] | None:
     """A key by its public part, with its organization, salt and hash: all an authentication reads."""
-    row = _KEY_WITH_ORG.find(tx, key_id=key_id)
-    if row is None:
-        return None
-    key = dict(zip(_KEY_FIELDS, row[:_KEY_WIDTH], strict=True))
-    org = Organization(**dict(zip(_ORG_FIELDS, row[_KEY_WIDTH:], strict=True)))
-    return _key(key), org, key["salt"], key["secret_hash"]
+    return _KEY_WITH_ORG.find(tx, key_id=key_id)
 
 
 def find_key(tx: Tx, org_id: str, id_or_key_id: str) -> ApiKey | None:
@@ -278,3 +261,24 @@ def _key(row: Mapping[Any, Any]) -> ApiKey:
         revoked_at=row["revoked_at"],
         last_used_at=row["last_used_at"],
     )
+
+
+def _key_with_org(row: Sequence[Any]) -> tuple[ApiKey, Organization, bytes, bytes]:
+    key = dict(zip(_KEY_FIELDS, row[:_KEY_WIDTH], strict=True))
+    org = Organization(**dict(zip(_ORG_FIELDS, row[_KEY_WIDTH:], strict=True)))
+    return _key(key), org, key["salt"], key["secret_hash"]
+
+
+_KEY_WITH_ORG = PointRead(
+    select(api_keys, organizations)
+    .join(organizations, organizations.c.id == api_keys.c.org_id)
+    .where(api_keys.c.key_id == bindparam("key_id")),
+    _key_with_org,
+)
+_USED_RUNS = PointRead(
+    select(run_usage.c.used_runs).where(
+        run_usage.c.org_id == bindparam("org_id"),
+        run_usage.c.period_start == bindparam("period_start", type_=BigInteger),
+    ),
+    lambda row: int(row[0]),
+)

@@ -19,7 +19,12 @@ _t = org_secrets.c
 _SHOWN = select(_t.id, _t.org_id, _t.name, _t.created_at, _t.updated_at)
 _SEALED = select(_t.id, _t.org_id, _t.name, _t.sealing_key_id, _t.sealed)
 # Every script that calls its API opens a credential.
-_SEALED_BY_NAME = PointRead(_SEALED.where(_t.org_id == bindparam("org_id"), _t.name == bindparam("name")))
+_SEALED_BY_NAME = PointRead(
+    _SEALED.where(_t.org_id == bindparam("org_id"), _t.name == bindparam("name")),
+    lambda row: SealedSecret(
+        id=row[0], org_id=row[1], name=row[2], sealing_key_id=row[3], sealed=bytes(row[4])
+    ),
+)
 
 
 def insert_secret(tx: Tx, secret: Secret, *, key_id: str, sealed: bytes) -> bool:
@@ -44,11 +49,7 @@ def find_secret(tx: Tx, org_id: str, name: str) -> Secret | None:
 
 
 def find_sealed(tx: Tx, org_id: str, name: str) -> SealedSecret | None:
-    row = _SEALED_BY_NAME.find(tx, org_id=org_id, name=name)
-    if row is None:
-        return None
-    secret_id, org_id, name, key_id, sealed = row
-    return SealedSecret(id=secret_id, org_id=org_id, name=name, sealing_key_id=key_id, sealed=bytes(sealed))
+    return _SEALED_BY_NAME.find(tx, org_id=org_id, name=name)
 
 
 def list_secrets(tx: Tx, org_id: str, page: PageRequest) -> Page[Secret]:

@@ -155,7 +155,11 @@ class Recorder:
             self._some.set()
 
     def _take_and_write(self) -> bool:
-        """Batch by batch, so that the first ones do not wait for the last; whether all are stored."""
+        """Batch by batch, so that the first ones do not wait for the last; whether all are stored.
+
+        What came in meanwhile, if it is less than a batch, waits for its turn: a write costs the same for
+        one event as for a hundred, and a steady trickle would keep this thread at it all the time.
+        """
         self._some.clear()
         self._hurry.clear()
         if self._stop.is_set():
@@ -167,6 +171,10 @@ class Recorder:
                 # Secrets do not wait for a database.
                 self._take(len(self._incoming))
                 return False
+            if len(self._incoming) < self._batch and not self._stop.is_set():
+                break
+        if self._incoming:
+            self._some.set()
         return self._write_ready()
 
     def _take(self, most: int) -> None:
