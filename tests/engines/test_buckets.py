@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
@@ -15,6 +16,7 @@ from ammeter.base.ids import new_id
 from ammeter.engines.buckets import Buckets, Policy, prune
 from ammeter.engines.db.database import Database
 from ammeter.engines.db.tables import rate_buckets
+from tests.server import until
 from tests.shared import fresh_url, migrated
 
 SLOW = 1e-6  # Tokens a second: nothing comes back while a test runs.
@@ -162,6 +164,24 @@ def test_a_large_bucket_is_spent_from_loans_without_a_write_for_each(
     assert theirs.spend_loan(LARGE, subject) is None
     assert theirs.take(LARGE, subject).remaining == 949
     assert in_store(nodes[0], subject)[0] == pytest.approx(900)
+
+
+def test_the_next_loan_is_drawn_before_the_last_token_of_one_is_spent(
+    nodes: tuple[Database, Database], buckets: Buckets, subject: str
+) -> None:
+    async def spend(count: int) -> list[bool]:
+        return [(await buckets.spend(LARGE, subject)).allowed for _ in range(count)]
+
+    assert all(asyncio.run(spend(LARGE.loan // 2)))
+    assert in_store(nodes[0], subject)[0] == pytest.approx(LARGE.burst - LARGE.loan)
+    assert all(asyncio.run(spend(2)))
+    until(
+        lambda: in_store(nodes[0], subject)[0] == pytest.approx(LARGE.burst - 2 * LARGE.loan),
+        "the next loan is drawn while tokens are left",
+    )
+    left = LARGE.burst - LARGE.loan // 2 - 2
+    answers = asyncio.run(spend(left + 20))
+    assert (sum(answers), answers[-1]) == (left, False)
 
 
 def test_the_last_loan_of_a_large_bucket_is_what_is_left(

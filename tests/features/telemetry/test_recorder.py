@@ -110,7 +110,7 @@ def test_what_comes_in_during_a_write_waits_for_the_next_batch(db: Database) -> 
     recorder.start()
     recorder.record(make_event("o"))
     recorder.record(make_event("o"))
-    until(lambda: recorder.figures().stored.get("script") == 2)
+    until(lambda: recorder.figures().stored.get("script") == 2, "the batch is stored")
     recorder.close()
     remove(db.writer, "commit", another)
     assert len(writes) == 2

@@ -11,7 +11,7 @@ import asyncio
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from typing import ParamSpec, TypeVar
+from typing import NoReturn, ParamSpec, TypeVar
 
 from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError
@@ -35,6 +35,7 @@ class Database:
         self.reader = self.dialect.make_reader(self.writer, pool_size=threads)
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="db")
         self._kept: Connection | None = None
+        self._fault_kinds = (DBAPIError, PoolTimeout, self.dialect.driver_error)
 
     @contextmanager
     def read(self) -> Iterator[Tx]:
@@ -61,13 +62,16 @@ class Database:
         for this. On a server it goes to a thread like any other work."""
         if self.dialect.distributed:
             return await self.run(self._read, work)
-        with self.faults():
+        try:
             if self._kept is None:
                 self._kept = self.reader.connect()
             try:
                 return work(self._kept)
             finally:
-                self._kept.rollback()
+                if self._kept.in_transaction():
+                    self._kept.rollback()
+        except self._fault_kinds as error:
+            self._raise(error)
 
     def _read(self, work: Callable[[Tx], T]) -> T:
         with self.read() as tx:
@@ -88,11 +92,14 @@ class Database:
     def faults(self) -> Iterator[None]:
         try:
             yield
-        except (DBAPIError, PoolTimeout, self.dialect.driver_error) as error:
-            reason = self._why_unavailable(error)
-            if reason is None:
-                raise
-            raise Unavailable(f"Not done: {reason}.") from error
+        except self._fault_kinds as error:
+            self._raise(error)
+
+    def _raise(self, error: Exception) -> NoReturn:
+        reason = self._why_unavailable(error)
+        if reason is None:
+            raise error
+        raise Unavailable(f"Not done: {reason}.") from error
 
     def _why_unavailable(self, error: BaseException | None) -> str | None:
         # A full disk ends a SQLite transaction with its savepoints; what is raised last is then that
