@@ -70,16 +70,21 @@ def _fill(house: House, rows: int) -> None:
         made = [create(household, source, prompt, name=f"Case {i}")["workflow"]["id"] for i in range(CASES)]
         with house.db.read() as tx:
             first = list(store.last_runs(tx, household.org.id, made).values())
+    add_runs(house, first, rows)
+    if house.db.dialect.distributed:
+        # As autovacuum would have done by then.
+        with house.db.writer.connect().execution_options(isolation_level="AUTOCOMMIT") as server:
+            server.execute(text("VACUUM ANALYZE runs, run_counts"))
+
+
+def add_runs(house: House, first: list[Run], rows: int) -> None:
+    """So many runs like these, of 30 days, and their counts."""
     began = time.perf_counter()
     for batch in _batches(first, rows):
         with house.db.write() as tx:
             tx.execute(insert(runs_table), batch)
             count_store.add(tx, Counter(map(count_store.place_of, batch)))
     print(f"{rows:,} rows in {time.perf_counter() - began:.0f} s")
-    if house.db.dialect.distributed:
-        # As autovacuum would have done by then.
-        with house.db.writer.connect().execution_options(isolation_level="AUTOCOMMIT") as server:
-            server.execute(text("VACUUM ANALYZE runs, run_counts"))
 
 
 def _ask(house: House) -> None:

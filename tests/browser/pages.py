@@ -44,6 +44,11 @@ def _draft(page: Page) -> None:
     page.wait_for_selector("button:has-text('Create the eval case')")
 
 
+def _apply(page: Page) -> None:
+    page.click("a:has-text('Apply the overlay')")
+    page.wait_for_selector("#f-overlay")
+
+
 def _preflight(page: Page) -> None:
     page.wait_for_selector("#preflight .remark")
 
@@ -90,6 +95,12 @@ PAGES: tuple[Shown, ...] = (
     Shown(name="topic-draft", path="/topics?range=90d", follow="tbody th a", prepare=_draft),
     Shown(name="failed-searches", path="/failed-searches?range=90d"),
     Shown(name="failed-search", path="/failed-searches?range=90d&sort=searches", follow="tbody th a"),
+    Shown(
+        name="bundle-upload-overlay",
+        path="/failed-searches?range=90d&gap=alias",
+        follow="tbody th a",
+        prepare=_apply,
+    ),
     Shown(name="invented-names", path="/failed-searches/invented-names?range=90d"),
     Shown(name="unused-results", path="/failed-searches/unused-results?range=90d"),
     Shown(name="demand", path="/failed-searches/demand?range=90d"),
@@ -104,5 +115,6 @@ PAGES: tuple[Shown, ...] = (
     Shown(name="settings-features", path="/settings/features"),
     Shown(name="settings-usage", path="/settings/usage"),
     Shown(name="settings-audit", path="/settings/audit"),
+    Shown(name="settings-profile", path="/settings/profile"),
     Shown(name="not-found", path="/nowhere"),
 )

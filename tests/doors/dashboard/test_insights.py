@@ -142,7 +142,7 @@ def test_a_gap_is_told_with_the_overlay_that_closes_it(shop: Analysed, tenant: H
         assert "getSalesReport" in page
         assert "3 of 3 stored misses; 0 now" in page
         assert "Also known as: " in page
-        assert f'href="/bundles/upload?source={turnover.source_id}"' in answer.text
+        assert f'href="/bundles/upload?overlay={turnover.id}"' in answer.text
         assert len(links(answer, "/sessions/")) == 3
         assert "/bundles/upload" not in viewer.get(f"/failed-searches/{turnover.id}").text
         missed = re.findall(r'href="(/sessions\?search_miss=[^"]+)"', answer.text)

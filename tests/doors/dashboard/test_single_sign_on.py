@@ -65,6 +65,8 @@ def test_a_member_comes_in_and_where_they_wanted(household: Household, issuer: I
         assert email in somebody.get("/settings").text
         # What was kept for the answer is gone: the same answer again opens nothing.
         assert "ammeter-oidc" not in somebody.client.cookies
+        profile = somebody.get("/settings/profile").text
+        assert "with your password or at another service (“Sign in with Harbour”)" in profile
 
 
 def test_a_stranger_stays_outside(household: Household, issuer: Issuer) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from ammeter.engines.compiler.bundle import Bundle, DamagedBundle, pack, part_sizes, unpack
+from ammeter.engines.compiler.bundle import Bundle, DamagedBundle, Given, pack, part_sizes, read_given, unpack
 from ammeter.engines.compiler.cards import make_cards
 from ammeter.engines.compiler.document import read_document
 from ammeter.engines.compiler.findings import Findings
@@ -42,6 +42,19 @@ def test_a_bundle_comes_back_as_it_was(feature: str) -> None:
     assert sum(part_sizes(artifact).values()) < len(artifact)
 
 
+def test_what_a_bundle_was_made_from_lies_beside_it() -> None:
+    bundle = bundle_of("tags")
+    openapi, overlay = {"paths": {"/b": {}, "/a": {}}, "info": {"title": "Ä \ud800"}}, {"actions": [{"a": 1}]}
+    kept = pack(bundle, openapi=openapi, overlay=overlay)
+    assert unpack(kept) == bundle
+    given = read_given(kept)
+    assert given == Given(openapi=openapi, overlay=overlay, manifest=bundle.manifest)
+    assert given.openapi is not None
+    assert list(given.openapi["paths"]) == ["/b", "/a"], "in the same order"
+    assert read_given(pack(bundle, openapi=openapi)).overlay is None
+    assert read_given(pack(bundle)) == Given(openapi=None, overlay=None, manifest=bundle.manifest)
+
+
 def damaged() -> dict[str, bytes]:
     artifact = pack(bundle_of("tags"))
     half = artifact[: len(artifact) // 2]
@@ -74,6 +87,12 @@ def zipped(files: dict[str, bytes]) -> bytes:
 def test_bytes_that_are_no_bundle_are_refused(how: str) -> None:
     with pytest.raises(DamagedBundle):
         unpack(damaged()[how])
+
+
+@pytest.mark.parametrize("how", ["empty", "text", "half", "no parts", "a list"])
+def test_bytes_that_are_no_bundle_were_made_from_nothing(how: str) -> None:
+    with pytest.raises(DamagedBundle):
+        read_given(damaged()[how])
 
 
 def test_a_bundle_of_another_format_says_which() -> None:

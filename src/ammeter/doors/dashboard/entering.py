@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from starlette.requests import Request
-from starlette.responses import RedirectResponse
+from starlette.responses import RedirectResponse, Response
 
 from ammeter.doors.dashboard import cookies
 from ammeter.doors.http.edge import notes_of
@@ -26,6 +26,10 @@ def begin_session(house: House, request: Request, email: str) -> str:
 
 def let_in(house: House, request: Request, token: str, back: str) -> RedirectResponse:
     response = RedirectResponse(cookies.safe_next(back), 303)
+    keep_session(house, request, response, token)
+    return response
+
+
+def keep_session(house: House, request: Request, response: Response, token: str) -> None:
     life_s = round(house.session_life.longest.total_seconds())
     cookies.set_cookie(response, request, cookies.session_cookie(request), token, max_age=life_s)
-    return response

@@ -1,12 +1,7 @@
-"""`/sign-in`, `/sign-out` and the choice of an organization: the only pages for whoever is not signed in.
-
-Attempts are counted before a password is looked at, by address and person together, and by each alone, so
-that neither guessing nor trying one password on everybody goes fast.
-"""
+"""`/sign-in`, `/sign-out` and the choice of an organization: the only pages for whoever is not signed in."""
 
 from __future__ import annotations
 
-import hashlib
 import secrets
 from dataclasses import dataclass
 
@@ -15,6 +10,7 @@ from starlette.responses import RedirectResponse, Response
 
 from ammeter.base.errors import AmmeterError, InsufficientRole, MethodNotAllowed, NotFound, RateLimited
 from ammeter.doors.dashboard import cookies
+from ammeter.doors.dashboard.attempts import count_attempt
 from ammeter.doors.dashboard.entering import begin_session, let_in
 from ammeter.doors.dashboard.errors import form_is_not_ours
 from ammeter.doors.dashboard.forms import Form, read_form
@@ -22,7 +18,6 @@ from ammeter.doors.dashboard.render import Renderer
 from ammeter.doors.dashboard.single_sign_on import CALLBACK, START, SingleSignOn
 from ammeter.doors.dashboard.visit import bare_shell, html
 from ammeter.doors.http.errors import STATUS_OF
-from ammeter.engines.buckets import Policy
 from ammeter.engines.oidc import SignInFault
 from ammeter.features.orgs import members, sessions
 from ammeter.features.orgs.model import SignedIn
@@ -30,9 +25,6 @@ from ammeter.wiring import House
 
 SIGN_IN = ("/sign-in", "/sign-out", "/organization", START, CALLBACK)
 
-_TOGETHER = Policy(name="sign_in", burst=10, per_second=1 / 15)
-_ONE_PERSON = Policy(name="sign_in_person", burst=30, per_second=1 / 10)
-_ONE_ADDRESS = Policy(name="sign_in_address", burst=39, per_second=1 / 2)
 _WRONG = "The address or the password is not right."
 
 
@@ -126,24 +118,11 @@ class SignIn:
 
     def _check(self, request: Request, email: str, password: str) -> str | None:
         """The token of a new session; None where the password is not right."""
-        origin = request.client.host if request.client else ""
-        self._count(origin, email)
+        count_attempt(self._house, request, email, "Too many attempts to sign in.")
         with self._house.db.read() as tx:
             if not members.password_is_right(tx, email, password[:1000]):
                 return None
         return begin_session(self._house, request, email)
-
-    def _count(self, origin: str, email: str) -> None:
-        person = hashlib.sha256(email.lower().encode()).hexdigest()[:32]
-        for policy, subject in (
-            (_TOGETHER, f"{origin} {person}"),
-            (_ONE_PERSON, person),
-            (_ONE_ADDRESS, origin),
-        ):
-            taken = self._house.buckets.take(policy, subject)
-            if not taken.allowed:
-                told = f"Too many attempts to sign in. Try again in {taken.retry_after_s} s."
-                raise RateLimited(told, retry_after_s=taken.retry_after_s)
 
     async def _choose(self, signed_in: SignedIn | None, form: Form) -> Response:
         if signed_in is None:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter
+from fastapi import APIRouter, Query
+from pydantic import StringConstraints
 
 from ammeter.base.pages import PageRequest
 from ammeter.doors.http.call import Caller
-from ammeter.doors.http.records import Instant, PageRecord, Paging, page_record
+from ammeter.doors.http.records import Instant, InstantIn, PageRecord, Paging, page_record
 from ammeter.doors.http.strict import CurrentCall, Record, StrictRoute
 from ammeter.doors.rest.errors import errors
 from ammeter.engines.db.database import Tx
 from ammeter.features.orgs import audit, service
-from ammeter.features.orgs.model import AuditEvent, RoleName
+from ammeter.features.orgs.model import AuditEvent, AuditQuery, RoleName
 
 router = APIRouter(tags=["org"], route_class=StrictRoute)
 
@@ -80,18 +81,41 @@ class AuditRecord(Record):
     details: dict[str, Any]
 
 
+Word = StringConstraints(max_length=320)
+ActorQuery = Annotated[str, Word, Query(description="Whose: an e-mail address, the id of a key, a name.")]
+ActionQuery = Annotated[
+    str, Word, Query(description="Such as `key.mint`; `key.` is every action that begins so.")
+]
+TargetQuery = Annotated[str, Word, Query(description="Of what, as the rows tell it.")]
+SinceQuery = Annotated[InstantIn | None, Query(description="At this instant or later.")]
+UntilQuery = Annotated[InstantIn | None, Query(description="Before this instant.")]
+AuditSort = Annotated[Literal["-at", "at"], Query(description="Newest or oldest first.")]
+
+
 @router.get(
     "/org/audit",
     operation_id="listAuditEvents",
     summary="List changes, newest first",
     responses=errors("role"),
 )
-async def list_audit(call: CurrentCall, page: Paging) -> PageRecord[AuditRecord]:
-    return await call.read(_audit, page)
+async def list_audit(
+    call: CurrentCall,
+    page: Paging,
+    actor: ActorQuery = "",
+    action: ActionQuery = "",
+    target: TargetQuery = "",
+    since: SinceQuery = None,
+    until: UntilQuery = None,
+    sort: AuditSort = "-at",
+) -> PageRecord[AuditRecord]:
+    asked = AuditQuery(
+        actor=actor, action=action, target=target, since=since, until=until, oldest_first=sort == "at"
+    )
+    return await call.read(_audit, asked, page)
 
 
-def _audit(tx: Tx, caller: Caller, page: PageRequest) -> PageRecord[AuditRecord]:
-    events = audit.list_events(tx, caller.actor, caller.principal.org.id, page)
+def _audit(tx: Tx, caller: Caller, asked: AuditQuery, page: PageRequest) -> PageRecord[AuditRecord]:
+    events = audit.list_events(tx, caller.actor, caller.principal.org.id, page, asked)
     return page_record(events, _audit_record)
 
 

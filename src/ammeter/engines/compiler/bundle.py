@@ -1,7 +1,8 @@
 """A bundle: everything that serving an API takes, as one value and as one file of bytes.
 
 The file is a ZIP with fixed times and order, so that equal bundles are equal bytes and a person can open
-one. It holds no code but the SDK's fixed program, and reading one back trusts nothing but its shape.
+one. It holds no code but the SDK's fixed program, and reading one back trusts nothing but its shape. What a
+bundle was made from may lie beside it in the file; serving never reads that.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import io
 import json
 import zipfile
 import zlib
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,6 +27,17 @@ _MAX_UNPACKED_BYTES = 256 * 1024 * 1024
 _api: TypeAdapter[Api] = TypeAdapter(Api)
 _cards: TypeAdapter[tuple[Card, ...]] = TypeAdapter(tuple[Card, ...])
 _TIME = (1980, 1, 1, 0, 0, 0)
+_OPENAPI, _OVERLAY = _GIVEN = ("openapi.json", "overlay.json")
+_DAMAGES = (
+    zipfile.BadZipFile,
+    zlib.error,
+    EOFError,
+    NotImplementedError,
+    RuntimeError,
+    KeyError,
+    TypeError,
+    ValueError,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,11 +64,22 @@ class Compilation:
     findings: tuple[Finding, ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Given:
+    """What a bundle was made from, as plain values."""
+
+    openapi: dict[str, Any] | None
+    """None: the file holds the bundle alone, and nothing is known of an overlay either."""
+    overlay: dict[str, Any] | None
+    manifest: dict[str, Any]
+
+
 class DamagedBundle(Exception):
     """Bytes that are no bundle of ours, or of a format that this program does not know."""
 
 
-def pack(bundle: Bundle) -> bytes:
+def pack(bundle: Bundle, *, openapi: Mapping[str, Any] | None = None, overlay: Any = None) -> bytes:
+    """`openapi` and `overlay`: what it was made from, to be kept with it."""
     facts = {
         "format": FORMAT,
         "clientName": bundle.client_name,
@@ -73,6 +97,9 @@ def pack(bundle: Bundle) -> bytes:
         "index.txt": bundle.index.encode(),
         "search.bin": bundle.search,
     }
+    if openapi is not None:
+        files[_OPENAPI] = _as_given(openapi)
+        files[_OVERLAY] = _as_given(overlay)
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
         for name, data in files.items():
@@ -91,9 +118,8 @@ def part_sizes(artifact: bytes) -> dict[str, int]:
 def unpack(artifact: bytes) -> Bundle:
     try:
         with zipfile.ZipFile(io.BytesIO(artifact)) as archive:
-            if sum(entry.file_size for entry in archive.infolist()) > _MAX_UNPACKED_BYTES:
-                raise DamagedBundle("The bundle would unpack to more than any bundle holds.")
-            files = {name: archive.read(name) for name in archive.namelist()}
+            _check_size(archive)
+            files = {name: archive.read(name) for name in archive.namelist() if name not in _GIVEN}
         facts = json.loads(files["bundle.json"])
         if facts["format"] != FORMAT:
             raise DamagedBundle(f"The bundle has format {facts['format']}; this program knows {FORMAT}.")
@@ -110,10 +136,32 @@ def unpack(artifact: bytes) -> Bundle:
             openapi_hash=facts["openapiHash"],
             overlay_hash=facts["overlayHash"],
         )
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
+    except _DAMAGES as error:
         raise DamagedBundle(f"The bytes are no bundle: {type(error).__name__}.") from error
-    except (KeyError, TypeError, ValueError) as error:
+
+
+def read_given(artifact: bytes) -> Given:
+    try:
+        with zipfile.ZipFile(io.BytesIO(artifact)) as archive:
+            _check_size(archive)
+            kept = _OPENAPI in archive.namelist()
+            return Given(
+                openapi=json.loads(archive.read(_OPENAPI)) if kept else None,
+                overlay=json.loads(archive.read(_OVERLAY)) if kept else None,
+                manifest=json.loads(archive.read("manifest.json")),
+            )
+    except _DAMAGES as error:
         raise DamagedBundle(f"The bytes are no bundle: {type(error).__name__}.") from error
+
+
+def _check_size(archive: zipfile.ZipFile) -> None:
+    if sum(entry.file_size for entry in archive.infolist()) > _MAX_UNPACKED_BYTES:
+        raise DamagedBundle("The bundle would unpack to more than any bundle holds.")
+
+
+def _as_given(value: Any) -> bytes:
+    # The order of its keys stays: the order of methods and fields follows it.
+    return json.dumps(value, separators=(",", ":")).encode()
 
 
 def _json(value: Any) -> bytes:

@@ -190,7 +190,9 @@ class Postgresql:
                 "connect_timeout": 5,
                 "application_name": "ammeter",
                 "options": f"-c statement_timeout={_PG_STATEMENT_MS} -c lock_timeout={_PG_LOCK_MS}"
-                " -c timezone=UTC",
+                " -c timezone=UTC"
+                # Our statements take milliseconds: to start helpers or a compiler for one takes longer.
+                " -c max_parallel_workers_per_gather=0 -c jit=off",
             },
         )
         event.listen(engine, "checkin", _forget_read_only)

@@ -269,7 +269,7 @@ def _find_open(tx: Tx, kind: str, dedup_key: str) -> Job | None:
 
 
 def _insert(tx: Tx, values: Mapping[str, Any]) -> Job:
-    return job_of(tx.execute(insert(jobs).values(**values).returning(*_FIELDS)).mappings().one())
+    return job_of(tx.execute(insert(jobs).returning(*_FIELDS), values).mappings().one())
 
 
 def _change(tx: Tx, job_id: str, **values: Any) -> Job:

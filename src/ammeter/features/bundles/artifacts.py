@@ -10,7 +10,7 @@ import logging
 
 from ammeter.base.errors import AmmeterError
 from ammeter.engines.blobs.port import BlobDamaged, BlobMissing, Blobs
-from ammeter.engines.compiler.bundle import DamagedBundle
+from ammeter.engines.compiler.bundle import DamagedBundle, Given, read_given
 from ammeter.engines.compiler.diff import ApiDiff
 from ammeter.engines.compiler.model import Finding
 from ammeter.engines.db.database import Database
@@ -44,6 +44,16 @@ def get_artifact(blobs: Blobs, bundle: StoredBundle) -> bytes:
     if artifact is None:
         raise ArtifactLost(bundle.id)
     return artifact
+
+
+def find_given(blobs: Blobs, bundle: StoredBundle) -> Given | None:
+    """What a bundle was made from; None where its artifact is lost."""
+    artifact = find_artifact(blobs, bundle)
+    try:
+        return read_given(artifact) if artifact is not None else None
+    except DamagedBundle as error:
+        log.error("the artifact of bundle %s cannot be read: %s", bundle.id, error)
+        return None
 
 
 async def compare(

@@ -5,9 +5,17 @@ Imported by that process alone: the compiler and numpy are nothing for a server 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 
-from ammeter.engines.compiler.bundle import Bundle, Compilation, DamagedBundle, pack, unpack
+from ammeter.engines.compiler.bundle import (
+    MAX_ARTIFACT_BYTES,
+    Bundle,
+    Compilation,
+    DamagedBundle,
+    pack,
+    unpack,
+)
 from ammeter.engines.compiler.compile import compile_description
 from ammeter.engines.compiler.description import Description
 from ammeter.engines.compiler.diff import ApiDiff, diff_apis
@@ -18,7 +26,7 @@ from ammeter.engines.search.index import build_index
 from ammeter.engines.search.producers import ids_from
 from ammeter.features.bundles.content import Content
 
-# What was read last, as plain values, and what was found on the way.
+# What was read last, as plain values, and what was found on the way; until it is packed.
 _last_read: list[tuple[Description, tuple[Finding, ...]]] = []
 
 
@@ -43,7 +51,7 @@ def read(description: Description) -> tuple[Content | None, tuple[Finding, ...]]
 
 
 def compile_read() -> Compilation:
-    description, findings = _last_read.pop()
+    description, findings = _last_read[-1]
     compiled = compile_description(description)
     # Read a second time, as plain values, a document gives some of its findings again.
     return replace(compiled, findings=tuple(dict.fromkeys((*findings, *compiled.findings))))
@@ -53,7 +61,11 @@ def finish(bundle: Bundle) -> tuple[Bundle, bytes]:
     sources = ids_from(bundle.cards)
     cards = tuple(replace(card, ids_from=source) for card, source in zip(bundle.cards, sources, strict=True))
     bundle = replace(bundle, cards=cards, search=build_index(cards))
-    return bundle, pack(bundle)
+    given = _last_read.pop()[0]
+    assert isinstance(given.openapi, Mapping), "as it was read"
+    artifact = pack(bundle, openapi=given.openapi, overlay=given.overlay)
+    # A bundle that just fits is served; only what it was made from is not kept with it.
+    return bundle, artifact if len(artifact) <= MAX_ARTIFACT_BYTES else pack(bundle)
 
 
 def diff(old: bytes | None, new: bytes) -> tuple[ApiDiff, str | None]:

@@ -56,9 +56,10 @@ def add(tx: Tx, changes: Mapping[Place, int]) -> None:
     # Sorted: of two transactions that change the same counts, neither waits for the other in a ring.
     rows = [{**asdict(place), "n": changes[place]} for place in sorted(changes) if changes[place]]
     if rows:
-        counted = merging_insert(tx, run_counts).values(rows)
+        counted = merging_insert(tx, run_counts)
         grown = {"n": run_counts.c.n + counted.excluded.n}
-        tx.execute(counted.on_conflict_do_update(index_elements=run_counts.primary_key.columns, set_=grown))
+        counted = counted.on_conflict_do_update(index_elements=run_counts.primary_key.columns, set_=grown)
+        tx.execute(counted, rows)
 
 
 def days(tx: Tx, org_id: str, asked: RunQuery) -> list[Day]:

@@ -48,6 +48,11 @@ def search_runs(tx: Tx, actor: Actor, org_id: str, asked: RunQuery, page: PageRe
     return list_store.search_runs(tx, org_id, replace(asked, source_ids=actor.source_ids), page)
 
 
+def is_cut(tx: Tx, org_id: str, asked: RunQuery) -> bool:
+    """Whether a search for words or tags looks through the newest runs of its range only."""
+    return list_store.is_cut(tx, org_id, asked)
+
+
 def since(word: Range) -> RunQuery:
     """A search of the newest so many hours or days."""
     return RunQuery(since=now() - RANGES[word])

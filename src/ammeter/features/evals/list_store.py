@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, RowMapping, Select, func, select
+from sqlalchemy import ColumnElement, RowMapping, Select, Text, cast, func, select
 
 from ammeter.base.pages import Page, PageRequest
 from ammeter.engines.db.database import Tx
@@ -26,7 +27,7 @@ _SORTED_BY: dict[str, Any] = {
 _SORTED_IN_MEMORY = 5_000
 """Of so many rows the wanted ones are sorted out; of more, an index gives them in their order."""
 _SEARCHED = 50_000
-"""A search for words reads texts one by one: those of so many runs, the newest of the range."""
+"""A search for words or tags reads texts one by one: those of so many runs, the newest of the range."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ class _Found:
 
 def search_runs(tx: Tx, org_id: str, asked: RunQuery, page: PageRequest) -> Page[Run]:
     column = _SORTED_BY.get(asked.sort.removeprefix("-"))
-    if asked.search:
+    if asked.search or asked.tags:
         asked = replace(asked, since=_searched_since(tx, org_id, asked.since))
         found = _searched(tx, org_id, asked, page, column)
     else:
@@ -49,6 +50,13 @@ def search_runs(tx: Tx, org_id: str, asked: RunQuery, page: PageRequest) -> Page
             found = _Found(_by_value(tx, org_id, asked, page, column, total), total)
     rows = [run_of(row) for row in found.rows]
     return Page(rows=rows, page=page.page, page_size=page.page_size, total=found.total)
+
+
+def is_cut(tx: Tx, org_id: str, asked: RunQuery) -> bool:
+    """Whether a search for words or tags leaves runs of the range out, since there are too many."""
+    if not (asked.search or asked.tags):
+        return False
+    return sum(day.count for day in count_store.days(tx, org_id, RunQuery(since=asked.since))) > _SEARCHED
 
 
 def _searched(tx: Tx, org_id: str, asked: RunQuery, page: PageRequest, column: Any) -> _Found:
@@ -149,4 +157,11 @@ def _where(
         *count_store.conditions(runs, org_id, asked, looked_at),
         looked_at(runs.c.at) >= asked.since,
         *(runs.c.search_text.contains(word, autoescape=True) for word in words),
+        *map(_has_tag, asked.tags),
     ]
+
+
+def _has_tag(tag: str) -> ColumnElement[bool]:
+    """In the JSON with its quotes, so whole; not by LIKE, which on SQLite takes CI for ci."""
+    stored = cast(runs.c.tags, Text)
+    return func.replace(stored, json.dumps(tag), "") != stored

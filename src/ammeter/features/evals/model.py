@@ -138,6 +138,8 @@ class RunQuery:
     status: Status | None = None
     classification: Classification | None = None
     search: str = ""
+    tags: Sequence[str] = ()
+    """Runs that have each of these."""
     sort: Sort = "-startedAt"
     source_ids: Sequence[str] | None = None
     """Only of these sources; None: of all."""

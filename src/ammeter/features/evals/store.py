@@ -23,7 +23,7 @@ _OVER = ("succeeded", "failed", "cancelled")
 
 def insert_run(tx: Tx, run: Run) -> None:
     values = {**asdict(run), "tags": list(run.tags)}
-    tx.execute(insert(runs).values(values))
+    tx.execute(insert(runs), values)
     count_store.add(tx, {count_store.place_of(values): 1})
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
 
 from ammeter.base.clock import now
 from ammeter.base.errors import NotFound
@@ -16,7 +15,7 @@ from ammeter.features.insights.signals import Classification, SearchFate, classi
 from ammeter.features.insights.topic_store import topics_of_session
 from ammeter.features.orgs.model import Actor, Organization
 from ammeter.features.telemetry import session_store, store
-from ammeter.features.telemetry.model import Event, Session, SessionPage
+from ammeter.features.telemetry.model import Event, Session, SessionPage, SessionPlace, SessionSort
 from ammeter.features.telemetry.sessions import RECENT as OVER_AFTER
 
 MOST_EVENTS = 1_000
@@ -34,6 +33,20 @@ class SessionTrace:
     """Id of the last event told, where there are more."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionFilter:
+    """Which sessions are asked for beside a view and words; what is empty is not asked."""
+
+    source_id: str = ""
+    environment: str = ""
+    client: str = ""
+    """A part of its name, in any case."""
+    with_failed_search: bool = False
+
+
+ANY = SessionFilter()
+
+
 def list_sessions(
     tx: Tx,
     actor: Actor,
@@ -43,10 +56,12 @@ def list_sessions(
     view: View = "all",
     intent: str | None = None,
     search_miss: str | None = None,
-    after: tuple[datetime, str] | None = None,
+    chosen: SessionFilter = ANY,
+    sort: SessionSort = "latest",
+    after: SessionPlace | None = None,
     limit: int = 50,
 ) -> SessionPage:
-    """With an event in the range, the latest first; `after` is the `next_after` of the page before."""
+    """With an event in the range; `after` is the `next_after` of the page before."""
     need_analytics(org)
     at = now()
     return session_store.list_sessions(
@@ -59,10 +74,20 @@ def list_sessions(
         flagged=view == "flagged",
         intent=intent,
         failed_search=search_miss,
+        source_id=chosen.source_id,
+        environment=chosen.environment,
+        client=chosen.client,
+        any_failed_search=chosen.with_failed_search,
         over_before=at - OVER_AFTER,
+        sort=sort,
         after=after,
         limit=limit,
     )
+
+
+def list_environments(tx: Tx, org: Organization) -> list[str]:
+    need_analytics(org)
+    return session_store.list_environments(tx, org.id)
 
 
 def get_session(tx: Tx, actor: Actor, org: Organization, session_id: str) -> Session:

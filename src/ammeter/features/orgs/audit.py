@@ -9,8 +9,10 @@ from ammeter.base.clock import now
 from ammeter.base.ids import new_id
 from ammeter.base.pages import Page, PageRequest
 from ammeter.engines.db.database import Tx
-from ammeter.features.orgs import store
-from ammeter.features.orgs.model import Actor, AuditEvent, Role
+from ammeter.features.orgs import audit_store, store
+from ammeter.features.orgs.model import Actor, AuditEvent, AuditQuery, Role
+
+ALL = AuditQuery()
 
 
 def record(tx: Tx, actor: Actor, org_id: str | None, action: str, target: str, **details: Any) -> None:
@@ -31,11 +33,20 @@ def record(tx: Tx, actor: Actor, org_id: str | None, action: str, target: str, *
     )
 
 
-def list_events(tx: Tx, actor: Actor, org_id: str, page: PageRequest) -> Page[AuditEvent]:
+def list_events(
+    tx: Tx, actor: Actor, org_id: str, page: PageRequest, asked: AuditQuery = ALL
+) -> Page[AuditEvent]:
+    """Newest first, where it is not asked otherwise."""
     actor.need(Role.admin, to="read the audit log")
-    return store.list_audit(tx, org_id, page)
+    return audit_store.list_audit(tx, org_id, asked, page)
+
+
+def list_actions(tx: Tx, actor: Actor, org_id: str) -> list[str]:
+    """The actions that the log has, each once, by name."""
+    actor.need(Role.admin, to="read the audit log")
+    return audit_store.list_actions(tx, org_id)
 
 
 def list_all_events(tx: Tx, page: PageRequest) -> Page[AuditEvent]:
     """Of every organization and of the server itself: for the operator."""
-    return store.list_audit(tx, None, page)
+    return audit_store.list_audit(tx, None, ALL, page)

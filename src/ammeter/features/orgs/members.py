@@ -31,7 +31,7 @@ def add_member(
         raise Conflict(f"{email} is a member already.")
     person_id = store.find_person_id(tx, email)
     if person_id is None:
-        hashed = _hash(password) if password else None
+        hashed = hash_password(password) if password else None
         person_id = store.insert_person(
             tx, person_id=new_id(), email=email, name=name, password_hash=hashed, at=now()
         )
@@ -79,7 +79,7 @@ def remove_member(tx: Tx, actor: Actor, org_id: str, id_or_email: str) -> Member
 def set_password(tx: Tx, actor: Actor, org_id: str, id_or_email: str, password: str) -> Member:
     """The operator's way to let somebody in again; whoever is signed in as them is not any more."""
     member = get_member(tx, org_id, id_or_email)
-    store.set_password_hash(tx, member.person_id, _hash(password))
+    store.set_password_hash(tx, member.person_id, hash_password(password))
     store.delete_sessions_of(tx, member.person_id)
     audit.record(tx, actor, org_id, "member.password", member.email)
     return member
@@ -88,9 +88,16 @@ def set_password(tx: Tx, actor: Actor, org_id: str, id_or_email: str, password: 
 def password_is_right(tx: Tx, email: str, password: str) -> bool:
     try:
         hashed = store.find_password_hash(tx, checked(Email, email, "$.email"))
-        # An unknown address takes as long as a wrong password: the time tells nobody who is a member.
-        return _hasher.verify(hashed or _nobodys_hash(), password) and hashed is not None
-    except (ValidationFailed, VerificationError, InvalidHashError, UnicodeEncodeError):
+    except ValidationFailed:
+        return False
+    # An unknown address takes as long as a wrong password: the time tells nobody who is a member.
+    return password_fits(hashed or _nobodys_hash(), password) and hashed is not None
+
+
+def password_fits(hashed: str, password: str) -> bool:
+    try:
+        return _hasher.verify(hashed, password)
+    except (VerificationError, InvalidHashError, UnicodeEncodeError):
         return False
 
 
@@ -103,7 +110,8 @@ def new_password() -> str:
     return secrets.token_urlsafe(15)
 
 
-def _hash(password: str) -> str:
+def hash_password(password: str) -> str:
+    """Slow on purpose; ValidationFailed where it is too short or too long."""
     return _hasher.hash(checked(Password, password, "$.password"))
 
 

@@ -171,3 +171,17 @@ class AuditEvent:
     action: str
     target: str
     details: dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AuditQuery:
+    """What is asked of the audit log; what is empty is not asked."""
+
+    actor: str = ""
+    action: str = ""
+    """One such as `key.mint`, or all that begin with a word and its dot: `key.`"""
+    target: str = ""
+    since: datetime | None = None
+    until: datetime | None = None
+    """Before this instant."""
+    oldest_first: bool = False

@@ -66,7 +66,7 @@ def add_used_runs(tx: Tx, org_id: str, period_start: datetime, count: int, *, mo
     """Whether there was room under `most`, and so they were added."""
     t = run_usage.c
     fresh = {"org_id": org_id, "period_start": period_start, "used_runs": 0}
-    tx.execute(merging_insert(tx, run_usage).values(fresh).on_conflict_do_nothing())
+    tx.execute(merging_insert(tx, run_usage).on_conflict_do_nothing(), fresh)
     more = update(run_usage).where(t.org_id == org_id, t.period_start == period_start)
     if most is not None:
         more = more.where(t.used_runs + count <= most)
@@ -93,6 +93,16 @@ def insert_person(
 
 def set_password_hash(tx: Tx, person_id: str, password_hash: str) -> None:
     tx.execute(update(people).where(people.c.id == person_id).values(password_hash=password_hash))
+
+
+def replace_password_hash(tx: Tx, person_id: str, *, was: str, becomes: str) -> bool:
+    """Whether it still was what it is taken for; of two that change it at once, one is told so."""
+    same = (people.c.id == person_id) & (people.c.password_hash == was)
+    return tx.execute(update(people).where(same).values(password_hash=becomes)).rowcount == 1
+
+
+def set_person_name(tx: Tx, person_id: str, name: str) -> None:
+    tx.execute(update(people).where(people.c.id == person_id).values(name=name))
 
 
 def find_password_hash(tx: Tx, email: str) -> str | None:
@@ -188,8 +198,21 @@ def delete_session(tx: Tx, token_hash: bytes) -> None:
     tx.execute(delete(web_sessions).where(web_sessions.c.token_hash == token_hash))
 
 
-def delete_sessions_of(tx: Tx, person_id: str) -> None:
-    tx.execute(delete(web_sessions).where(web_sessions.c.person_id == person_id))
+def list_sessions_of(tx: Tx, person_id: str) -> Sequence[RowMapping]:
+    """Each with the name of the organization that is looked at; the last seen first."""
+    chosen = (
+        select(web_sessions, organizations.c.name.label("org_name"))
+        .outerjoin(organizations, organizations.c.id == web_sessions.c.org_id)
+        .where(web_sessions.c.person_id == person_id)
+        .order_by(web_sessions.c.seen_at.desc(), web_sessions.c.id.desc())
+    )
+    return tx.execute(chosen).mappings().all()
+
+
+def delete_sessions_of(tx: Tx, person_id: str, *, but: str = "") -> int:
+    """All but one, where its id is given; how many."""
+    gone = (web_sessions.c.person_id == person_id) & (web_sessions.c.id != but)
+    return tx.execute(delete(web_sessions).where(gone)).rowcount
 
 
 def delete_old_sessions(tx: Tx, *, seen_before: datetime, made_before: datetime) -> int:
@@ -232,15 +255,7 @@ def note_keys_used(tx: Tx, used: Mapping[str, datetime]) -> None:
 
 
 def insert_audit(tx: Tx, event: AuditEvent) -> None:
-    tx.execute(insert(audit_events).values(asdict(event)))
-
-
-def list_audit(tx: Tx, org_id: str | None, page: PageRequest) -> Page[AuditEvent]:
-    """Newest first; without an organization, the whole server's."""
-    chosen = select(audit_events).order_by(audit_events.c.id.desc())
-    if org_id is not None:
-        chosen = chosen.where(audit_events.c.org_id == org_id)
-    return fetch_page(tx, chosen, page, lambda row: AuditEvent(**row))
+    tx.execute(insert(audit_events), asdict(event))
 
 
 def _member(row: RowMapping) -> Member:

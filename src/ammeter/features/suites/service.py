@@ -14,7 +14,7 @@ from ammeter.engines.db.database import Tx
 from ammeter.features.orgs import audit
 from ammeter.features.orgs.model import Actor, Role
 from ammeter.features.suites import store
-from ammeter.features.suites.model import MAX_RUNS, Gate, Suite, SuiteCase, SuiteDraft
+from ammeter.features.suites.model import MAX_RUNS, Gate, Suite, SuiteCase, SuiteDraft, SuiteStatus
 from ammeter.features.workflows import service as workflows
 
 
@@ -97,9 +97,9 @@ def get_named(tx: Tx, actor: Actor, org_id: str, id_or_name: str) -> Suite:
     return known[id_or_name]
 
 
-def list_suites(tx: Tx, actor: Actor, org_id: str) -> list[Suite]:
-    """Active ones that the actor may see, by name."""
-    return [suite for suite in store.list_suites(tx, org_id) if _may_see(actor, suite)]
+def list_suites(tx: Tx, actor: Actor, org_id: str, status: SuiteStatus = "active") -> list[Suite]:
+    """Those that the actor may see, by name."""
+    return [suite for suite in store.list_suites(tx, org_id, status) if _may_see(actor, suite)]
 
 
 def draft_of(suite: Suite) -> SuiteDraft:

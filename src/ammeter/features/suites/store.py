@@ -17,7 +17,7 @@ from ammeter.engines.db.database import Tx
 from ammeter.engines.db.paging import fetch_page
 from ammeter.engines.db.tables import runs, suite_cases, suite_runs, suites, workflows
 from ammeter.features.evals.model import Run
-from ammeter.features.suites.model import Gate, PlannedCase, Suite, SuiteCase, SuiteRun
+from ammeter.features.suites.model import Gate, PlannedCase, Suite, SuiteCase, SuiteRun, SuiteStatus
 
 _s, _r = suites.c, suite_runs.c
 
@@ -46,9 +46,9 @@ def find_suite(tx: Tx, org_id: str, suite_id: str) -> Suite | None:
     return found[0] if found else None
 
 
-def list_suites(tx: Tx, org_id: str) -> list[Suite]:
-    """Active ones, by name."""
-    return _suites(tx, [_s.org_id == org_id, _s.status == "active"])
+def list_suites(tx: Tx, org_id: str, status: SuiteStatus = "active") -> list[Suite]:
+    """By name."""
+    return _suites(tx, [_s.org_id == org_id, _s.status == status])
 
 
 def insert_suite_run(tx: Tx, suite_run: SuiteRun) -> bool:

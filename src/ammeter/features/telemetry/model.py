@@ -153,11 +153,26 @@ class Session:
         return self.frustration_sum / self.frustration_count if self.frustration_count else None
 
 
+SessionSort = Literal["latest", "frustration", "failed", "events", "scripts"]
+"""The latest first; or the most of it first: frustration stated, scripts and searches that failed, …"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionPlace:
+    """Where in a list of sessions one stands: by what it is sorted by, its last event and its id."""
+
+    value: int = 0
+    at: datetime
+    id: str
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SessionPage:
     rows: Sequence[Session]
-    next_after: tuple[datetime, str] | None
+    next_after: SessionPlace | None
     """Where the next page begins; None at the end."""
+    cut_at: datetime | None = None
+    """Where there are too many to look through: sessions from before it were left out."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -109,11 +109,13 @@ def _asked_before(tx: Tx, followed: Mapping[str, Followed], events: Mapping[str,
     asking: list[tuple[tuple[str, str, str], str]] = []
     for session_id, each in followed.items():
         event = events[session_id][0]
+        askers, mine = tuple(_askers(event)), (event.at, session_id)
         for key in each.new_intents:
-            for asker in _askers(event):
+            for asker in askers:
                 row = (event.source_id, key, asker)
                 asking.append((row, session_id))
-                first[row] = min(first.get(row, (event.at, session_id)), (event.at, session_id))
+                if row not in first or mine < first[row]:
+                    first[row] = mine
     if not first:
         return set()
     making = merging_insert(tx, telemetry_askers)

@@ -9,6 +9,7 @@ from typing import Any
 from ammeter.base.clock import now
 from ammeter.base.errors import AmmeterError, Conflict, Detail, NotFound, ValidationFailed
 from ammeter.base.ids import is_id, new_id
+from ammeter.base.pages import Page, PageRequest
 from ammeter.engines.db.database import Tx
 from ammeter.engines.jobs.schedule import add_schedule, remove_schedule, update_schedule
 from ammeter.engines.jobs.timing import Timing, next_after
@@ -148,6 +149,26 @@ def list_workflows(
     found = sources.list_active_sources(tx, actor, org_id, any_category=any_category, category=category)
     by_id = {source.id: source for source in found}
     return [(each, by_id[each.source_id]) for each in store.list_workflows(tx, org_id, list(by_id))]
+
+
+def list_archived(tx: Tx, actor: Actor, org_id: str) -> list[tuple[Workflow, Source]]:
+    """Archived ones that the actor may touch, with their source, of whatever status that is."""
+    found = [each for each in store.list_archived(tx, org_id) if may_touch(actor, each.source_id)]
+    by_id = {one: sources.get_source(tx, org_id, one) for one in {each.source_id for each in found}}
+    return [(each, by_id[each.source_id]) for each in found]
+
+
+def list_versions(tx: Tx, actor: Actor, org_id: str, workflow_id: str, page: PageRequest) -> Page[Version]:
+    """Of one workflow, newest first."""
+    return store.list_versions(tx, get_workflow(tx, actor, org_id, workflow_id).id, page)
+
+
+def get_version(tx: Tx, actor: Actor, org_id: str, workflow_id: str, version_id: str) -> Version:
+    workflow = get_workflow(tx, actor, org_id, workflow_id)
+    version = store.find_version(tx, version_id) if is_id(version_id) else None
+    if version is None or version.workflow_id != workflow.id:
+        raise NotFound("version")
+    return version
 
 
 def may_touch(actor: Actor, source_id: str) -> bool:

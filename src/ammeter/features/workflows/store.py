@@ -8,7 +8,9 @@ from typing import Any
 
 from sqlalchemy import RowMapping, Select, insert, select, update
 
+from ammeter.base.pages import Page, PageRequest
 from ammeter.engines.db.database import Tx
+from ammeter.engines.db.paging import fetch_page
 from ammeter.engines.db.tables import workflow_versions, workflows
 from ammeter.features.workflows.model import (
     Criterion,
@@ -52,6 +54,18 @@ def find_workflow(tx: Tx, org_id: str, workflow_id: str) -> Workflow | None:
 def find_version(tx: Tx, version_id: str) -> Version | None:
     row = tx.execute(select(*_VERSION).where(workflow_versions.c.id == version_id)).mappings().one_or_none()
     return _version(row) if row else None
+
+
+def list_versions(tx: Tx, workflow_id: str, page: PageRequest) -> Page[Version]:
+    """Newest first."""
+    chosen = select(*_VERSION).where(workflow_versions.c.workflow_id == workflow_id)
+    return fetch_page(tx, chosen.order_by(workflow_versions.c.number.desc()), page, _version)
+
+
+def list_archived(tx: Tx, org_id: str) -> list[Workflow]:
+    """Newest first."""
+    chosen = _workflows().where(workflows.c.org_id == org_id, workflows.c.status == "archived")
+    return [_workflow(row) for row in tx.execute(chosen.order_by(workflows.c.id.desc())).mappings()]
 
 
 def list_workflows(tx: Tx, org_id: str, source_ids: Collection[str]) -> list[Workflow]:

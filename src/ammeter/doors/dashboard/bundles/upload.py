@@ -19,6 +19,7 @@ from ammeter.base.errors import (
     NotFound,
     ValidationFailed,
 )
+from ammeter.doors.dashboard.bundles.kept import Kept, find_kept, get_description, propose
 from ammeter.doors.dashboard.bundles.versions import serving_sources
 from ammeter.doors.dashboard.forms import Form
 from ammeter.doors.dashboard.site import View
@@ -46,10 +47,14 @@ class UploadPage:
     form: Form
     findings: tuple[Detail, ...] = ()
     """Why there is no bundle."""
+    kept: Kept | None = None
+    """What was uploaded before and is used again where nothing new is given."""
 
 
 async def show(visit: Visit) -> Response:
-    return await _show(visit, Form())
+    """Empty, or with the overlay of a failed-search cluster (`overlay`) put to what is served."""
+    cluster_id = visit.query.get("overlay")
+    return await _show(visit, await propose(visit, cluster_id) if cluster_id else Form())
 
 
 async def take(visit: Visit) -> Response:
@@ -71,7 +76,7 @@ async def take_form(visit: Visit, form: Form) -> Uploaded:
     asked = Asked(
         source=form.text("source"),
         environment=form.text("environment", "production") or "production",
-        openapi=_description(form),
+        openapi=await _description(visit, form),
         overlay=form.text("overlay") or None,
         manifest=_manifest(form),
         provenance=Provenance(),
@@ -85,7 +90,8 @@ async def _show(
 ) -> Response:
     known = await visit.read(_sources)
     chosen = form.text("source") or visit.query.get("source")
-    page = UploadPage(sources=known, source_id=chosen, form=form, findings=findings)
+    kept = await find_kept(visit, form)
+    page = UploadPage(sources=known, source_id=chosen, form=form, findings=findings, kept=kept)
     return visit.page("bundles/templates/upload.html", page, title="Upload a description", status=status)
 
 
@@ -93,9 +99,11 @@ def _sources(tx: Tx, me: Me) -> tuple[Source, ...]:
     return serving_sources(tx, me.org_id)
 
 
-def _description(form: Form) -> str:
+async def _description(visit: Visit, form: Form) -> str | Mapping[str, Any]:
     text = form.files["file"].decode("utf-8", "replace") if "file" in form.files else form.text("openapi")
     if not text.strip():
+        if kept := await get_description(visit, form):
+            return kept
         message = "choose a file, or paste the description"
         raise ValidationFailed([Detail(path="$.openapi", message=message)])
     return text

@@ -12,10 +12,10 @@ from starlette.responses import Response
 
 from ammeter.base.clock import now
 from ammeter.base.errors import NotFound
-from ammeter.base.pages import PageRequest
+from ammeter.base.pages import Page, PageRequest
 from ammeter.doors.dashboard.forms import Form
 from ammeter.doors.dashboard.site import View
-from ammeter.doors.dashboard.tables import Listing, arranged
+from ammeter.doors.dashboard.tables import Listing, Query, arranged
 from ammeter.doors.dashboard.visit import Me, Visit
 from ammeter.engines.db.database import Tx
 from ammeter.engines.jobs.timing import Timing, next_after
@@ -27,13 +27,10 @@ from ammeter.features.orgs.model import Role
 from ammeter.features.sources import service as sources
 from ammeter.features.sources.model import Source
 from ammeter.features.workflows import service
-from ammeter.features.workflows import store as workflow_store
 from ammeter.features.workflows.model import Version, Workflow
 from ammeter.wiring import House
 
 _RECENT = 10
-_VERSIONS_OF = 100
-"""Runs whose versions are listed."""
 _REASON_CHARS = 500
 
 
@@ -56,6 +53,8 @@ class CasesPage:
     categories: tuple[str, ...]
     sources: tuple[Source, ...]
     has_sources: bool
+    has_archived: bool
+    is_archive: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,9 +71,7 @@ class CasePage:
     runs: Sequence[Run]
     runs_total: int
     statistics: Sequence[Statistics]
-    versions: tuple[VersionRow, ...]
-    left_out: int
-    """Versions that no run was played with."""
+    versions: Listing[VersionRow]
     next_at: datetime | None
     form: Form
 
@@ -92,7 +89,8 @@ class VersionPage:
 
 async def show(visit: Visit) -> Response:
     query = visit.query
-    rows, has_sources = await visit.read(_list)
+    is_archive = query.get("show") == "archived"
+    rows, has_sources, has_archived = await visit.read(_list, is_archive)
     category, source_id, outcome = query.get("category"), query.get("source"), query.get("outcome")
     chosen = [
         row
@@ -118,12 +116,14 @@ async def show(visit: Visit) -> Response:
         categories=tuple(sorted({slug for row in rows for slug in row.source.categories})),
         sources=tuple({row.source.id: row.source for row in rows}.values()),
         has_sources=has_sources,
+        has_archived=has_archived,
+        is_archive=is_archive,
     )
     return visit.page("evals/templates/cases.html", page, title="Eval cases")
 
 
 async def show_one(visit: Visit) -> Response:
-    page = await visit.read(_page, visit.part("id"))
+    page = await visit.read(_page, visit.part("id"), visit.query)
     return visit.page("evals/templates/case.html", page, title=page.case.name)
 
 
@@ -148,45 +148,44 @@ async def archive(visit: Visit) -> Response:
     return visit.go("/cases", said=f"{case.name} is archived.")
 
 
-def _list(tx: Tx, me: Me) -> tuple[list[CaseRow], bool]:
-    found = service.list_workflows(tx, me.actor, me.org_id)
+def _list(tx: Tx, me: Me, is_archive: bool) -> tuple[list[CaseRow], bool, bool]:
+    """The rows, whether there is a source to write a case for, and whether any case is archived."""
+    archived = service.list_archived(tx, me.actor, me.org_id)
+    found = archived if is_archive else service.list_workflows(tx, me.actor, me.org_id)
     last = runs_store.last_runs(tx, me.org_id, [case.id for case, _ in found])
     rows = [CaseRow(case=case, source=source, last=last.get(case.id)) for case, source in found]
-    return rows, bool(rows) or bool(sources.list_active_sources(tx, me.actor, me.org_id))
+    return rows, bool(sources.list_active_sources(tx, me.actor, me.org_id)), bool(archived)
 
 
-def _page(tx: Tx, me: Me, case_id: str) -> CasePage:
+def _page(tx: Tx, me: Me, case_id: str, query: Query) -> CasePage:
     case = service.get_workflow(tx, me.actor, me.org_id, case_id)
     asked = replace(history.since("30d"), workflow_id=case.id)
-    runs = history.search_runs(tx, me.actor, me.org_id, asked, PageRequest(page_size=_VERSIONS_OF))
-    versions = _versions(tx, case, runs.rows)
+    runs = history.search_runs(tx, me.actor, me.org_id, asked, PageRequest(page_size=_RECENT))
     return CasePage(
         case=case,
         source=sources.get_source(tx, me.org_id, case.source_id),
-        runs=runs.rows[:_RECENT],
+        runs=runs.rows,
         runs_total=runs.total,
         statistics=history.statistics(tx, me.org_id, case.id),
-        versions=versions,
-        left_out=case.version.number - len(versions),
+        versions=Listing(query=query, page=_versions(tx, me, case, query.request)),
         next_at=_next(case),
         form=Form(),
     )
 
 
-def _versions(tx: Tx, case: Workflow, runs: Sequence[Run]) -> tuple[VersionRow, ...]:
-    """The current version and those that runs were played with, newest first."""
-    known = {case.version.id: case.version}
-    for version_id in dict.fromkeys(run.version_id for run in runs):
-        if version_id not in known and (found := workflow_store.find_version(tx, version_id)):
-            known[version_id] = found
-    ordered = sorted(known.values(), key=lambda version: -version.number)
-    changes = {newer.id: _changes(newer, older) for newer, older in pairwise(ordered)}
-    return tuple(
+def _versions(tx: Tx, me: Me, case: Workflow, asked: PageRequest) -> Page[VersionRow]:
+    """Newest first, each with what changed against the one before it."""
+    found = service.list_versions(tx, me.actor, me.org_id, case.id, asked)
+    next_row = PageRequest(page=asked.offset + asked.page_size + 1, page_size=1)
+    older = service.list_versions(tx, me.actor, me.org_id, case.id, next_row).rows
+    changes = {newer.id: _changes(newer, before) for newer, before in pairwise([*found.rows, *older])}
+    rows = [
         VersionRow(
             version=version, changes=changes.get(version.id, ()), is_current=version.id == case.version.id
         )
-        for version in ordered
-    )
+        for version in found.rows
+    ]
+    return Page(rows=rows, page=found.page, page_size=found.page_size, total=found.total)
 
 
 def _changes(newer: Version, older: Version) -> tuple[str, ...]:
@@ -208,9 +207,7 @@ def _changes(newer: Version, older: Version) -> tuple[str, ...]:
 
 def _version(tx: Tx, me: Me, case_id: str, version_id: str) -> VersionPage:
     case = service.get_workflow(tx, me.actor, me.org_id, case_id)
-    version = workflow_store.find_version(tx, version_id)
-    if version is None or version.workflow_id != case.id:
-        raise NotFound("version")
+    version = service.get_version(tx, me.actor, me.org_id, case_id, version_id)
     try:
         source = sources.get_source(tx, me.org_id, version.source_id)
     except NotFound:

@@ -8,9 +8,8 @@ from typing import get_args
 
 from starlette.responses import Response
 
-from ammeter.base.pages import Page, PageRequest
 from ammeter.doors.dashboard.site import View
-from ammeter.doors.dashboard.tables import Listing, Query, every
+from ammeter.doors.dashboard.tables import Listing, Query
 from ammeter.doors.dashboard.visit import Me, Visit
 from ammeter.engines.db.database import Tx
 from ammeter.features.evals import history
@@ -29,8 +28,6 @@ STATUSES: tuple[tuple[Status, str], ...] = (
 )
 CLASSIFICATIONS: tuple[Classification, ...] = get_args(Classification)
 _SORTS: tuple[Sort, ...] = get_args(Sort)
-_TAGGED = 1_000
-"""Runs of one tag that are looked through, the newest of the range."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,9 +38,11 @@ class RunsPage:
     sources: Mapping[str, str]
     """Names by id."""
     tags: tuple[str, ...]
+    """Those that can be asked for."""
+    asked_tags: tuple[str, ...]
     is_under_way: bool
     is_cut: bool
-    """Whether a tag has more runs than were looked through."""
+    """Whether there are more runs than words and tags are looked for in."""
 
 
 async def show(visit: Visit) -> Response:
@@ -52,15 +51,8 @@ async def show(visit: Visit) -> Response:
 
 
 def _page(tx: Tx, me: Me, query: Query) -> RunsPage:
-    asked, tag = asked_for(query), query.get("tag")
-    if tag:
-        tagged = every(
-            lambda page: history.search_runs(tx, me.actor, me.org_id, _worded(asked, tag), page), _TAGGED
-        )
-        found = _sliced([run for run in tagged if tag in run.tags], query.request)
-    else:
-        tagged = []
-        found = history.search_runs(tx, me.actor, me.org_id, asked, query.request)
+    asked = asked_for(query)
+    found = history.search_runs(tx, me.actor, me.org_id, asked, query.request)
     case = workflows.get_workflow(tx, me.actor, me.org_id, asked.workflow_id) if asked.workflow_id else None
     names = {
         source_id: sources.get_source(tx, me.org_id, source_id).name
@@ -70,9 +62,10 @@ def _page(tx: Tx, me: Me, query: Query) -> RunsPage:
         listing=Listing(query=query, page=found, sort=asked.sort),
         case=case,
         sources=names,
-        tags=tuple(dict.fromkeys(filter(None, (*TAGS, tag)))),
+        tags=tuple(dict.fromkeys((*TAGS, *asked.tags))),
+        asked_tags=tuple(asked.tags),
         is_under_way=any(run.status == "running" for run in found.rows),
-        is_cut=len(tagged) >= _TAGGED,
+        is_cut=history.is_cut(tx, me.org_id, asked),
     )
 
 
@@ -88,18 +81,9 @@ def asked_for(query: Query) -> RunQuery:
         status=status,
         classification=cause,
         search=query.get("q"),
+        tags=tuple(dict.fromkeys(filter(None, query.get("tag").split(",")))),
         sort=sort,
     )
-
-
-def _worded(asked: RunQuery, tag: str) -> RunQuery:
-    """The tag as a word of the search: what it finds has the tag, and some that have it in a name."""
-    return replace(asked, search=f"{asked.search} {tag}".strip())
-
-
-def _sliced(rows: list[Run], page: PageRequest) -> Page[Run]:
-    shown = rows[page.offset : page.offset + page.page_size]
-    return Page(rows=shown, page=page.page, page_size=page.page_size, total=len(rows))
 
 
 VIEWS = (View(path="/runs", handle=show),)

@@ -50,6 +50,8 @@ class SuiteRow:
 class SuitesPage:
     listing: Listing[SuiteRow]
     has_cases: bool
+    has_archived: bool
+    is_archive: bool
     is_under_way: bool
 
 
@@ -86,7 +88,8 @@ def gate_words(gate: Gate) -> str:
 
 
 async def show(visit: Visit) -> Response:
-    rows, has_cases = await visit.read(_list)
+    is_archive = visit.query.get("show") == "archived"
+    rows, has_cases, has_archived = await visit.read(_list, is_archive)
     status = visit.query.get("status", ("pass", "fail", "undecided", "cancelled", "running", "never"))
     listing = arranged(
         visit.query,
@@ -102,6 +105,8 @@ async def show(visit: Visit) -> Response:
     page = SuitesPage(
         listing=listing,
         has_cases=has_cases,
+        has_archived=has_archived,
+        is_archive=is_archive,
         is_under_way=any(row.status == "running" for row in listing.rows),
     )
     return visit.page("evals/templates/suites.html", page, title="Suites")
@@ -140,12 +145,14 @@ def _repeats(text: str) -> int | None:
     return int(text)
 
 
-def _list(tx: Tx, me: Me) -> tuple[list[SuiteRow], bool]:
+def _list(tx: Tx, me: Me, is_archive: bool) -> tuple[list[SuiteRow], bool, bool]:
+    """The rows, whether there is a case to make a suite of, and whether any suite is archived."""
     rows = []
-    for suite in service.list_suites(tx, me.actor, me.org_id):
+    archived = service.list_suites(tx, me.actor, me.org_id, "archived")
+    for suite in archived if is_archive else service.list_suites(tx, me.actor, me.org_id):
         newest = results.list_results(tx, me.actor, me.org_id, PageRequest(page_size=1), suite_id=suite.id)
         rows.append(SuiteRow(suite=suite, last=newest.rows[0] if newest.rows else None))
-    return rows, bool(rows) or bool(workflows.list_workflows(tx, me.actor, me.org_id))
+    return rows, bool(workflows.list_workflows(tx, me.actor, me.org_id)), bool(archived)
 
 
 def _page(tx: Tx, me: Me, suite_id: str, query: Query) -> SuitePage:

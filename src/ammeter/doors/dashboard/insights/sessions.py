@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import cast, get_args
+from typing import TypedDict, cast, get_args
 
 from starlette.responses import Response
 
@@ -19,8 +19,8 @@ from ammeter.doors.dashboard.tables import MAX_WORDS, PAGE_SIZE, Listing, Query
 from ammeter.doors.dashboard.visit import Me, Visit
 from ammeter.engines.db.database import Tx
 from ammeter.features.insights import service, sessions
-from ammeter.features.insights.model import View
-from ammeter.features.insights.sessions import SessionTrace
+from ammeter.features.insights.model import Range, View
+from ammeter.features.insights.sessions import ANY, SessionFilter, SessionTrace
 from ammeter.features.insights.signals import (
     FLAG_WORDS,
     SIGNAL_WORDS,
@@ -28,7 +28,7 @@ from ammeter.features.insights.signals import (
     SearchFate,
 )
 from ammeter.features.orgs.model import Role
-from ammeter.features.telemetry.model import Event, Session, SessionPage
+from ammeter.features.telemetry.model import Event, Session, SessionPage, SessionPlace, SessionSort
 
 VIEW_WORDS: dict[View, str] = {
     "all": "All",
@@ -46,9 +46,20 @@ STATE_WORDS = {
 _STEPS = 30
 _HIGHLIGHTED = 20_000
 """Characters of a script that are coloured; a longer one is shown whole and plain."""
-_CURSOR = re.compile(r"(\d{1,16})\.([0-9a-f-]{36})")
+_CURSOR = re.compile(r"(\d{1,16})\.([0-9a-f-]{36})\.(-?\d{1,9})", re.ASCII)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
+
+
+class Asked(TypedDict):
+    """What the address asks of sessions."""
+
+    within: Range
+    view: View
+    intent: str | None
+    search_miss: str | None
+    chosen: SessionFilter
+    sort: SessionSort
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,8 +69,13 @@ class SessionsPage:
     views: Sequence[tuple[str, str, bool]]
     intent: str
     search_miss: str
+    chosen: SessionFilter
+    sort: SessionSort
     rows: Sequence[Session]
+    cut_at: datetime | None
+    """Sessions from before it were not looked through."""
     sources: dict[str, str]
+    environments: Sequence[str]
     newest: str
     """Address of the first page; empty there."""
     older: str
@@ -67,7 +83,24 @@ class SessionsPage:
 
     @property
     def is_filtered(self) -> bool:
-        return bool(self.intent or self.search_miss) or self.view != "all"
+        return self.has_words or self.view != "all"
+
+    @property
+    def has_words(self) -> bool:
+        return bool(self.intent or self.search_miss) or self.chosen != ANY
+
+    @property
+    def source_choices(self) -> list[tuple[str, str]]:
+        return [("", "Every source"), *sorted(self.sources.items(), key=lambda each: each[1].lower())]
+
+    @property
+    def environment_choices(self) -> list[tuple[str, str]]:
+        return [("", "Every environment"), *((each, each) for each in self.environments)]
+
+    @property
+    def unfiltered(self) -> str:
+        """The address without words and filters, in this view."""
+        return self.within.address("/sessions", view="" if self.view == "all" else self.view)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,8 +135,23 @@ async def show_list(visit: Visit) -> Response:
     query, within = visit.query, range_of(visit.query)
     view = cast(View, query.get("view", get_args(View), "all"))
     intent, miss = (query.params.get(name, "")[: 10 * MAX_WORDS] for name in ("intent", "search_miss"))
+    chosen = SessionFilter(
+        source_id=query.get("source"),
+        environment=query.get("environment"),
+        client=query.get("client"),
+        with_failed_search=query.get("failed") == "yes",
+    )
+    sort = cast(SessionSort, query.get("sort", get_args(SessionSort), "latest"))
     after = _read_cursor(query)
-    found, names = await visit.read(_list, within, view, intent, miss, after)
+    asked = Asked(
+        within=within.range,
+        view=view,
+        intent=intent or None,
+        search_miss=miss or None,
+        chosen=chosen,
+        sort=sort,
+    )
+    found, names, environments = await visit.read(_list, asked, after)
     page = SessionsPage(
         within=within,
         view=view,
@@ -113,10 +161,14 @@ async def show_list(visit: Visit) -> Response:
         ],
         intent=intent,
         search_miss=miss,
+        chosen=chosen,
+        sort=sort,
         rows=found.rows,
+        cut_at=found.cut_at,
         sources=names,
+        environments=environments,
         newest=query.to(after=None) if after else "",
-        older=query.to(after=_cursor(*found.next_after)) if found.next_after else "",
+        older=query.to(after=_cursor(found.next_after)) if found.next_after else "",
     )
     return visit.page("insights/templates/sessions.html", page, title="Sessions")
 
@@ -149,26 +201,10 @@ async def flag(visit: Visit) -> Response:
 
 
 def _list(
-    tx: Tx,
-    me: Me,
-    within: RangeChoice,
-    view: View,
-    intent: str,
-    miss: str,
-    after: tuple[datetime, str] | None,
-) -> tuple[SessionPage, dict[str, str]]:
-    found = sessions.list_sessions(
-        tx,
-        me.actor,
-        me.org,
-        within=within.range,
-        view=view,
-        intent=intent or None,
-        search_miss=miss or None,
-        after=after,
-        limit=PAGE_SIZE,
-    )
-    return found, source_names(tx, me)
+    tx: Tx, me: Me, asked: Asked, after: SessionPlace | None
+) -> tuple[SessionPage, dict[str, str], list[str]]:
+    found = sessions.list_sessions(tx, me.actor, me.org, **asked, after=after, limit=PAGE_SIZE)
+    return found, source_names(tx, me), sessions.list_environments(tx, me.org)
 
 
 def _trace(tx: Tx, me: Me, session_id: str, after: str | None) -> tuple[SessionTrace, dict[str, str]]:
@@ -201,17 +237,18 @@ def _steps(trace: SessionTrace) -> list[Step]:
     return made
 
 
-def _cursor(at: datetime, session_id: str) -> str:
-    return f"{(at - _EPOCH) // _MICROSECOND}.{session_id}"
+def _cursor(place: SessionPlace) -> str:
+    return f"{(place.at - _EPOCH) // _MICROSECOND}.{place.id}.{place.value}"
 
 
-def _read_cursor(query: Query) -> tuple[datetime, str] | None:
-    """Where the page begins; an address that nobody gave out begins at the latest."""
+def _read_cursor(query: Query) -> SessionPlace | None:
+    """Where the page begins; an address that nobody gave out begins at the first."""
     found = _CURSOR.fullmatch(query.get("after"))
     if found is None:
         return None
     try:
-        return _EPOCH + int(found[1]) * _MICROSECOND, found[2]
+        at = _EPOCH + int(found[1]) * _MICROSECOND
+        return SessionPlace(at=at, id=found[2], value=int(found[3]))
     except OverflowError:
         return None
 

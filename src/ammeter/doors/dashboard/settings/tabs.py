@@ -16,6 +16,7 @@ _TABS = (
     ("Features", "/settings/features", Role.viewer),
     ("Usage", "/settings/usage", Role.viewer),
     ("Audit log", "/settings/audit", Role.admin),
+    ("Your profile", "/settings/profile", Role.viewer),
 )
 
 

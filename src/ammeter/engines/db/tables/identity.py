@@ -104,6 +104,9 @@ audit_events = Table(
     Column("target", Text, nullable=False),
     Column("details", JSON, nullable=False),
     Index(None, "org_id", "id"),
+    Index(None, "org_id", "actor", "id"),
+    Index(None, "org_id", "action", "id"),
+    Index(None, "org_id", "target", "id"),
 )
 
 org_secrets = Table(
