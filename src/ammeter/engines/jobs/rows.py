@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, assert_never
 
-from sqlalchemy import ColumnElement, RowMapping, delete, insert, select, update
+from sqlalchemy import ColumnElement, RowMapping, bindparam, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from ammeter.base.clock import now
@@ -29,6 +29,15 @@ _KIND = re.compile(r"[a-z][a-z0-9_.-]{0,39}")
 _MESSAGE_CHARS = 1_000
 _DEDUP_TRIES = 5
 _FIELDS = [jobs.c[name] for name in Job.__dataclass_fields__]
+_HELD = (
+    select(jobs.c.id)
+    .where(
+        jobs.c.id == bindparam("job"),
+        jobs.c.token == bindparam("holder"),
+        jobs.c.status == Status.RUNNING.value,
+    )
+    .with_for_update()
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,6 +182,12 @@ def claim(
     ).mappings()
     claimed = sorted((job_of(row) for row in rows), key=lambda job: (-job.priority, job.run_at, job.id))
     return [Claim(job=job, token=token) for job in claimed]
+
+
+def check_held(tx: Tx, claim: Claim) -> None:
+    """Lock the row until `tx` ends; JobLost where the claim no longer has it."""
+    if tx.execute(_HELD, {"job": claim.job.id, "holder": claim.token}).first() is None:
+        raise JobLost(f"Job {claim.job.id} was taken over by another worker.")
 
 
 def hold(tx: Tx, claim: Claim) -> Job:

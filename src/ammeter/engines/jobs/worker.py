@@ -80,7 +80,7 @@ class Attempt:
             self.cancelled.set()
 
     def check_in(self, tx: Tx) -> None:
-        rows.hold(tx, self._claim)
+        rows.check_held(tx, self._claim)
 
     def stop_if_cancelled(self) -> None:
         if self.cancelled.is_set():

@@ -8,7 +8,7 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import RowMapping, delete, insert, select, update
+from sqlalchemy import RowMapping, bindparam, delete, insert, select, update
 
 from ammeter.base.ids import first_id_at
 from ammeter.engines.db.database import Tx
@@ -18,6 +18,7 @@ from ammeter.features.evals.events import Row, from_row, to_row
 from ammeter.features.evals.model import Evaluation, Evidence, Mark, Run
 
 _COUNTED_BY = {"at", "status", "classification"}
+_ONE_RUN = update(runs).where(runs.c.id == bindparam("run"))
 _OVER = ("succeeded", "failed", "cancelled")
 
 
@@ -34,7 +35,7 @@ def update_run(tx: Tx, run_id: str, changes: Mapping[str, Any]) -> None:
         if row is not None:
             moved[count_store.place_of(row)] -= 1
             moved[count_store.place_of({**row, **changes})] += 1
-    tx.execute(update(runs).where(runs.c.id == run_id).values(**changes))
+    tx.execute(_ONE_RUN, {**changes, "run": run_id})
     count_store.add(tx, moved)
 
 
