@@ -44,11 +44,11 @@ BATCH = 5_000
 LIMIT_MS = 150
 
 
-def batches(shop: Shop, sessions: int, tasks: float, at: datetime) -> Iterator[list[Event]]:
+def batches(shop: Shop, sessions: int, tasks: float, at: datetime, first: int) -> Iterator[list[Event]]:
     batch: list[Event] = []
     for age in range(DAYS - 1, -1, -1):
         day = (at - timedelta(days=age)).date()
-        made = sessions_of_day(shop, day, sessions // DAYS, last_day=at.date(), tasks=tasks)
+        made = sessions_of_day(shop, day, sessions // DAYS, last_day=at.date(), tasks=tasks, first=first)
         for events in sorted(made, key=lambda events: events[0].at):
             batch += events
             if len(batch) >= BATCH:
@@ -57,10 +57,10 @@ def batches(shop: Shop, sessions: int, tasks: float, at: datetime) -> Iterator[l
     yield batch
 
 
-def load(house: House, shop: Shop, sessions: int, tasks: float) -> tuple[int, float, float]:
+def load(house: House, shop: Shop, sessions: int, tasks: float, first: int = 0) -> tuple[int, float, float]:
     """How many events, and the seconds and CPU seconds that storing them took."""
     count, took, cpu = 0, 0.0, 0.0
-    for batch in batches(shop, sessions, tasks, now()):
+    for batch in batches(shop, sessions, tasks, now(), first):
         begun, begun_cpu = time.perf_counter(), time.process_time()
         with house.db.write() as tx:
             store.insert_batch(tx, batch)

@@ -134,7 +134,7 @@ def _ask(house: House) -> None:
 
 def _batches(first: list[Run], rows: int) -> Iterator[list[dict[str, object]]]:
     chance, at = random.Random(7), now()
-    templates = [asdict(run) | {"tags": ["ci"], "job_id": None} for run in first]
+    templates = [asdict(run) | {"tags": ["ci"], "job_id": None, "suite_run_id": None} for run in first]
     made: list[dict[str, object]] = []
     for i in range(rows):
         when = at - timedelta(seconds=30 * 86_400 * (rows - i - chance.random()) / rows)

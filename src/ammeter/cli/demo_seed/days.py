@@ -46,11 +46,12 @@ class Shop:
 
 
 def sessions_of_day(
-    shop: Shop, day: date, count: int, *, last_day: date, tasks: float = 1.6
+    shop: Shop, day: date, count: int, *, last_day: date, tasks: float = 1.6, first: int = 0
 ) -> Iterator[list[Event]]:
     """The events of so many sessions of a day, each in order. `last_day` is the end of the three months,
-    towards which some wishes grow; `tasks`: how many a session has on average."""
-    for number in range(count):
+    towards which some wishes grow; `tasks`: how many a session has on average. The same numbers, which begin
+    at `first`, give the same sessions."""
+    for number in range(first, first + count):
         yield _Session(shop, day, number, last_day, tasks).events()
 
 

@@ -44,6 +44,7 @@ from ammeter.features.insights.topic_store import with_merged
 _c, _m, _n, _s = insight_clusters.c, insight_misses.c, insight_names.c, insight_shown.c
 _EXAMPLES = 8
 _LOOKED_AT = 60
+_NEWEST = 50_000
 
 
 def list_clusters(
@@ -169,14 +170,21 @@ def list_unused_results(
     source_ids: Sequence[str] | None = None,
     limit: int = 50,
 ) -> list[UnusedResult]:
-    """Operations that searches showed, by the sessions that saw them and did not call them."""
-    unused = func.sum(case((_s.used, 0), else_=1))
-    chosen = (
-        select(_s.operation_id, func.sum(_s.shown), func.count(), unused)
+    """Operations that searches showed, by the sessions that saw them and did not call them; as told by the
+    newest of the range, where there are very many."""
+    newest = (
+        select(_s.operation_id, _s.shown, _s.used)
         .where(_within(insight_shown, org_id, since, until or now(), source_ids))
-        .group_by(_s.operation_id)
+        .order_by(_s.at.desc())
+        .limit(_NEWEST)
+        .subquery()
+    ).c
+    unused = func.sum(case((newest.used, 0), else_=1))
+    chosen = (
+        select(newest.operation_id, func.sum(newest.shown), func.count(), unused)
+        .group_by(newest.operation_id)
         .having(unused > 0)
-        .order_by(unused.desc(), _s.operation_id)
+        .order_by(unused.desc(), newest.operation_id)
         .limit(limit)
     )
     return [
