@@ -91,6 +91,24 @@ def test_times_that_were_missed_fire_once_together(db: Database, jobs: Jobs) -> 
     assert (late.next_at - hourly.next_at) % timedelta(hours=1) == timedelta(0)
 
 
+def test_a_clock_that_jumped_ahead_and_was_set_back_stops_no_schedule(db: Database, jobs: Jobs) -> None:
+    schedule = add(db)
+    right, wrong = schedule.next_at, schedule.next_at + timedelta(days=40)
+    assert fire(db, jobs, wrong) == 1
+    assert get(db, schedule).next_at > wrong
+    assert fire(db, jobs, right) == 0
+    assert (get(db, schedule).next_at, get(db, schedule).last_at) == (right + timedelta(hours=1), right)
+    assert fire(db, jobs, right + timedelta(hours=1)) == 1
+
+
+def test_a_clock_a_little_ahead_of_another_fires_no_time_twice(db: Database, jobs: Jobs) -> None:
+    schedule = add(db)
+    assert fire(db, jobs, schedule.next_at) == 1
+    after = get(db, schedule)
+    assert fire(db, jobs, schedule.next_at - timedelta(minutes=50)) == 0
+    assert get(db, schedule) == after
+
+
 def test_a_disabled_schedule_rests_and_has_missed_nothing_when_it_returns(db: Database, jobs: Jobs) -> None:
     schedule = add(db, enabled=False)
     with db.write() as tx:

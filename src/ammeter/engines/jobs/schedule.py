@@ -2,7 +2,8 @@
 
 Rows change on the caller's transaction. Firing is one transaction too: lock the due row, enqueue,
 move it on; so each time fires once however many tickers there are. Times that passed while nobody
-ticked fire once together, and a schedule whose last job is still open adds no second one.
+ticked fire once together, and a schedule whose last job is still open adds no second one. Where a clock was
+wrong and is set back, schedules that went ahead with it are counted from now again.
 """
 
 from __future__ import annotations
@@ -11,10 +12,10 @@ import asyncio
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import RowMapping, Select, delete, insert, select, update
+from sqlalchemy import RowMapping, Select, delete, insert, or_, select, update
 
 from ammeter.base.clock import now
 from ammeter.base.errors import Unavailable
@@ -27,6 +28,8 @@ from ammeter.engines.jobs.timing import Timing, next_after
 log = logging.getLogger(__name__)
 
 _BATCH = 100
+_WRONG_CLOCK = timedelta(hours=1)
+"""A last time so far ahead was told by a clock that has been set back; nodes do not differ by as much."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,13 +102,16 @@ def find_schedule(tx: Tx, schedule_id: str, *, lock: bool = False) -> Schedule |
 
 def fire_due(tx: Tx, jobs: Jobs, at: datetime) -> int:
     """Enqueue the job of every schedule that is due and that no other ticker holds; how many."""
+    due = 0
     # Another ticker's rows are skipped, not waited for.
-    due = tx.execute(_due(at).with_for_update(skip_locked=True)).mappings().all()
-    for row in due:
+    for row in tx.execute(_due(at).with_for_update(skip_locked=True)).mappings().all():
         changed = update(schedules).where(schedules.c.id == row["id"])
+        is_due = row["next_at"] <= at
+        due += is_due
         try:
             schedule = _schedule_of(row)
-            _enqueue(tx, jobs, schedule)
+            if is_due:
+                _enqueue(tx, jobs, schedule)
             next_at = next_after(schedule.timing, at, slot=schedule.next_at)
         except ValueError:
             # A time zone may vanish from the system's list; the other schedules go on.
@@ -113,7 +119,7 @@ def fire_due(tx: Tx, jobs: Jobs, at: datetime) -> int:
             tx.execute(changed.values(enabled=False))
         else:
             tx.execute(changed.values(next_at=next_at, last_at=at))
-    return len(due)
+    return due
 
 
 class Ticker:
@@ -170,7 +176,10 @@ def _enqueue(tx: Tx, jobs: Jobs, schedule: Schedule) -> None:
 def _due(at: datetime) -> Select[Any]:
     return (
         select(schedules)
-        .where(schedules.c.enabled, schedules.c.next_at <= at)
+        .where(
+            schedules.c.enabled,
+            or_(schedules.c.next_at <= at, schedules.c.last_at > at + _WRONG_CLOCK),
+        )
         .order_by(schedules.c.next_at)
         .limit(_BATCH)
     )
