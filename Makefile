@@ -8,9 +8,9 @@ run:
 	@.venv/bin/ammeter serve --demo --port $(PORT)
 
 test:
-	@scripts/setup dev
+	@scripts/setup venv
+	@scripts/install-test-tools & tools=$$!; scripts/setup dev && wait $$tools
 	@scripts/install-postgres
-	@scripts/install-test-tools
 	@node=$$(scripts/install-node) && PATH="$${node:+$$node:}$$PATH" .venv/bin/pytest -n 4 --dist worksteal $(ARGS)
 
 lint:
