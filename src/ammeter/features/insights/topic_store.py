@@ -43,7 +43,7 @@ _EXAMPLES = 5
 _OPERATIONS = 8
 # Examples and operations are told from so many of the latest sessions of a topic.
 _LOOKED_AT = 100
-_NEWEST = 50_000
+_NEWEST = 25_000
 
 
 def list_topics(
