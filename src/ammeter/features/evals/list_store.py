@@ -27,7 +27,7 @@ _SORTED_BY: dict[str, Any] = {
 _SORTED_IN_MEMORY = 5_000
 """Of so many rows the wanted ones are sorted out; of more, an index gives them in their order."""
 _PASSED_OVER = 500
-_SEARCHED = 40_000
+_SEARCHED = 30_000
 """A search for words or tags reads texts one by one: those of so many runs, the newest of the range."""
 
 
