@@ -84,7 +84,7 @@ def test_the_audit_log_is_filtered_and_turned_by_its_address(tenant: Household) 
             page = admin.get(f"/settings/audit?{asked}")
             assert page.status_code == 200
             rows = re.findall(
-                r'<code class="nowrap">([^<]+)</code></a></td><td><a[^>]+><code>([^<]*)', page.text
+                r'<code class="nowrap">([^<]+)</code></a></td><td><a[^>]+><code[^>]*>([^<]*)', page.text
             )
             return [(action, target) for action, target in rows]
 
