@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, assert_never
 
-from sqlalchemy import ColumnElement, RowMapping, bindparam, delete, insert, select, update
+from sqlalchemy import ColumnElement, RowMapping, Select, and_, bindparam, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from ammeter.base.clock import now
@@ -29,15 +29,13 @@ _KIND = re.compile(r"[a-z][a-z0-9_.-]{0,39}")
 _MESSAGE_CHARS = 1_000
 _DEDUP_TRIES = 5
 _FIELDS = [jobs.c[name] for name in Job.__dataclass_fields__]
-_HELD = (
-    select(jobs.c.id)
-    .where(
-        jobs.c.id == bindparam("job"),
-        jobs.c.token == bindparam("holder"),
-        jobs.c.status == Status.RUNNING.value,
-    )
-    .with_for_update()
+_IS_HELD = and_(
+    jobs.c.id == bindparam("job"),
+    jobs.c.token == bindparam("holder"),
+    jobs.c.status == Status.RUNNING.value,
 )
+_HELD = select(jobs.c.id).where(_IS_HELD).with_for_update()
+_HELD_WHOLE = select(*_FIELDS).where(_IS_HELD).with_for_update()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -186,17 +184,12 @@ def claim(
 
 def check_held(tx: Tx, claim: Claim) -> None:
     """Lock the row until `tx` ends; JobLost where the claim no longer has it."""
-    if tx.execute(_HELD, {"job": claim.job.id, "holder": claim.token}).first() is None:
-        raise JobLost(f"Job {claim.job.id} was taken over by another worker.")
+    _held(tx, claim, _HELD)
 
 
 def hold(tx: Tx, claim: Claim) -> Job:
-    """The row, locked until `tx` ends; JobLost where the claim no longer has it."""
-    query = select(*_FIELDS).where(_held_by(claim.job.id, claim.token)).with_for_update()
-    row = tx.execute(query).mappings().first()
-    if row is None:
-        raise JobLost(f"Job {claim.job.id} was taken over by another worker.")
-    return job_of(row)
+    """The same, and the row."""
+    return job_of(_held(tx, claim, _HELD_WHOLE))
 
 
 def progress(tx: Tx, claim: Claim, fraction: float, message: str) -> Job:
@@ -219,7 +212,7 @@ def look(tx: Tx, claims: Sequence[Claim]) -> Seen:
 
 def extend(tx: Tx, claims: Sequence[Claim], lease_until: datetime) -> None:
     for one in claims:
-        tx.execute(update(jobs).where(_held_by(one.job.id, one.token)).values(lease_until=lease_until))
+        tx.execute(update(jobs).where(_IS_HELD), {**_holder(one), "lease_until": lease_until})
 
 
 def settle(tx: Tx, claim: Claim, outcome: Outcome, pace: Pace) -> Job:
@@ -272,8 +265,15 @@ def job_of(row: RowMapping) -> Job:
     return Job(**{**row, "status": Status(row["status"])})
 
 
-def _held_by(job_id: str, token: str) -> ColumnElement[bool]:
-    return (jobs.c.id == job_id) & (jobs.c.token == token) & (jobs.c.status == Status.RUNNING.value)
+def _held(tx: Tx, claim: Claim, chosen: Select[Any]) -> RowMapping:
+    row = tx.execute(chosen, _holder(claim)).mappings().first()
+    if row is None:
+        raise JobLost(f"Job {claim.job.id} was taken over by another worker.")
+    return row
+
+
+def _holder(claim: Claim) -> dict[str, str]:
+    return {"job": claim.job.id, "holder": claim.token}
 
 
 def _find_open(tx: Tx, kind: str, dedup_key: str) -> Job | None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, RowMapping, Select, Text, cast, func, select
+from sqlalchemy import ColumnElement, RowMapping, Text, cast, func, select
 
 from ammeter.base.pages import Page, PageRequest
 from ammeter.engines.db.database import Tx
@@ -26,7 +26,6 @@ _SORTED_BY: dict[str, Any] = {
 }
 _SORTED_IN_MEMORY = 5_000
 """Of so many rows the wanted ones are sorted out; of more, an index gives them in their order."""
-_PASSED_OVER = 500
 _SEARCHED = 30_000
 """A search for words or tags reads texts one by one: those of so many runs, the newest of the range."""
 
@@ -141,13 +140,10 @@ def _count(tx: Tx, where: Sequence[ColumnElement[bool]]) -> int:
 def _slice(
     tx: Tx, where: Sequence[ColumnElement[bool]], order: Sequence[Any], *, offset: int, limit: int
 ) -> list[RowMapping]:
-    if offset > _PASSED_OVER:
-        # Whole rows are read of the page only, and not of all that lies before it.
-        ids = list(tx.scalars(select(runs.c.id).where(*where).order_by(*order).limit(limit).offset(offset)))
-        found = {row["id"]: row for row in tx.execute(select(runs).where(runs.c.id.in_(ids))).mappings()}
-        return [found[run_id] for run_id in ids]
-    query: Select[Any] = select(runs).where(*where).order_by(*order).limit(limit).offset(offset)
-    return list(tx.execute(query).mappings())
+    """Whole rows are read of the page only, and not of all that lies before it."""
+    ids = list(tx.scalars(select(runs.c.id).where(*where).order_by(*order).limit(limit).offset(offset)))
+    found = {row["id"]: row for row in tx.execute(select(runs).where(runs.c.id.in_(ids))).mappings()}
+    return [found[run_id] for run_id in ids]
 
 
 def _order(asked: RunQuery) -> Sequence[Any]:
