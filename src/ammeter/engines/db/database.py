@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import NoReturn, ParamSpec, TypeVar
 
 from sqlalchemy import Connection, text
@@ -19,6 +19,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 
 from ammeter.base.errors import Unavailable
 from ammeter.engines.db.dialects import dialect_of
+from ammeter.engines.db.turns import Turns
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -34,6 +35,7 @@ class Database:
         self.writer = self.dialect.make_writer()
         self.reader = self.dialect.make_reader(self.writer, pool_size=threads)
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="db")
+        self._turns = Turns()
         self._kept: Connection | None = None
         self._fault_kinds = (DBAPIError, PoolTimeout, self.dialect.driver_error)
 
@@ -44,7 +46,15 @@ class Database:
 
     @contextmanager
     def write(self) -> Iterator[Tx]:
-        with self.faults(), self.writer.begin() as connection:
+        with self.faults(), self._turns.first(), self.writer.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def write_behind(self) -> Iterator[Tx]:
+        """Like `write`, for work in the background: on one machine's own file, where one writes at a time,
+        it lets requests go first. A server of many machines has room for both."""
+        turn = nullcontext() if self.dialect.distributed else self._turns.behind()
+        with self.faults(), turn, self.writer.begin() as connection:
             yield connection
 
     async def run(self, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

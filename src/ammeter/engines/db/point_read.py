@@ -1,10 +1,10 @@
-"""A read of at most one row that every request makes: compiled once per database, handed straight to
+"""A read of at most one row that every request or run makes: compiled once per database, handed straight to
 the driver, its columns turned into Python values by position and those into the thing they stand for.
 
 For such a read the layers in between cost ten times the read itself (130 µs against 13 on SQLite), and
 making the same thing from the same row again costs as much as the read: what a row was made into is kept
 and given again while the row, which is read each time, is still the same. What is made must be immutable.
-Anything that is not on the path of every request goes through the transaction as usual.
+Anything that is not on the path of each of them goes through the transaction as usual.
 """
 
 from __future__ import annotations
@@ -32,10 +32,13 @@ class _Plan:
 
 
 class PointRead(Generic[T]):
-    def __init__(self, statement: Select[Any], make: Callable[[Sequence[Any]], T]) -> None:
-        """`make` gets the row's values in the order of the statement."""
+    def __init__(
+        self, statement: Select[Any], make: Callable[[Sequence[Any]], T], *, keep: int = _KEPT
+    ) -> None:
+        """`make` gets the row's values in the order of the statement; at most `keep` of what it made are kept."""
         self._statement = statement
         self._make = make
+        self._keep = keep
         self._plans: dict[str, _Plan] = {}
         self._made: dict[tuple[Any, ...], tuple[Any, T]] = {}
 
@@ -55,7 +58,7 @@ class PointRead(Generic[T]):
         for place, convert in plan.converters:
             values[place] = convert(values[place])
         made = self._make(values)
-        if len(self._made) >= _KEPT:
+        if len(self._made) >= self._keep:
             self._made.clear()
         self._made[asked] = (row, made)
         return made

@@ -1,8 +1,9 @@
 """Writes that wait at the same moment go into one transaction, and so to the disk once.
 
 Many small writes of one process come in, each a function of a transaction; each is all or nothing, and done
-when its await ends. For one machine's own file, which takes one writer at a time: there a queue of small
-writes keeps everybody waiting. A server of many machines has its own way, and gets each write by itself.
+when its await ends. For the background's writes to one machine's own file, which takes one writer at a time:
+there a queue of small writes keeps everybody waiting. A server of many machines has its own way, and gets
+each write by itself.
 """
 
 from __future__ import annotations
@@ -69,7 +70,7 @@ class SharedWrites:
         """What came of each, or what it raised."""
         if len(batch) > 1:
             try:
-                with self._db.write() as tx:
+                with self._db.write_behind() as tx:
                     return [_within(tx, one.work) for one in batch]
             except (DBAPIError, Unavailable):
                 # Whose fault it was is told when each tries by itself; all of it was undone.
@@ -83,7 +84,7 @@ class SharedWrites:
             return error
 
     def _alone(self, work: Callable[[Tx], T]) -> T:
-        with self._db.write() as tx:
+        with self._db.write_behind() as tx:
             return work(tx)
 
 

@@ -32,6 +32,7 @@ from ammeter.base.errors import Unavailable
 from ammeter.base.pages import Page, PageRequest
 from ammeter.engines.db.database import Database, Tx
 from ammeter.engines.db.tables import jobs
+from ammeter.engines.db.together import SharedWrites
 from ammeter.engines.jobs import rows
 from ammeter.engines.jobs.port import Enqueued, Handler, Job, Pace, Status, Worker
 from ammeter.engines.jobs.rows import Claim, Outcome, Seen
@@ -92,7 +93,7 @@ class DistributedJobs:
     ) -> Worker:
         pace = pace or Pace()
         source = _Fetcher(self._db, self._tickets, kinds=list(handlers), pace=pace)
-        return QueueWorker(self._db, source, handlers, concurrency=concurrency, pace=pace)
+        return QueueWorker(SharedWrites(self._db), source, handlers, concurrency=concurrency, pace=pace)
 
 
 class _Tickets:

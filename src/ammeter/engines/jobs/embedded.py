@@ -19,6 +19,7 @@ from ammeter.base.ids import new_id
 from ammeter.base.pages import Page, PageRequest
 from ammeter.engines.db.database import Database, Tx
 from ammeter.engines.db.tables import jobs
+from ammeter.engines.db.together import SharedWrites
 from ammeter.engines.jobs import rows
 from ammeter.engines.jobs.port import Enqueued, Handler, Job, Pace, Status, Worker
 from ammeter.engines.jobs.rows import Claim, Outcome, Seen
@@ -71,8 +72,9 @@ class EmbeddedJobs:
         self, handlers: Mapping[str, Handler], *, concurrency: int = 8, pace: Pace | None = None
     ) -> Worker:
         pace = pace or Pace()
-        source = _Leases(self._db, self._wakers, kinds=list(handlers), pace=pace)
-        return QueueWorker(self._db, source, handlers, concurrency=concurrency, pace=pace)
+        writes = SharedWrites(self._db)
+        source = _Leases(self._db, writes, self._wakers, kinds=list(handlers), pace=pace)
+        return QueueWorker(writes, source, handlers, concurrency=concurrency, pace=pace)
 
     def _committing(self, _: Tx) -> None:
         for wake in tuple(self._wakers):
@@ -81,9 +83,16 @@ class EmbeddedJobs:
 
 class _Leases:
     def __init__(
-        self, db: Database, wakers: set[Callable[[], None]], *, kinds: Sequence[str], pace: Pace
+        self,
+        db: Database,
+        writes: SharedWrites,
+        wakers: set[Callable[[], None]],
+        *,
+        kinds: Sequence[str],
+        pace: Pace,
     ) -> None:
         self._db = db
+        self._writes = writes
         self._wakers = wakers
         self._kinds = kinds
         self._pace = pace
@@ -101,7 +110,7 @@ class _Leases:
         # that commit and sees the job; a look from a reader might not.
         if limit <= 0 or not (woken or await self._db.run(self._has_work)):
             return ()
-        return await self._db.run(self._claim, limit)
+        return await self._writes.write(lambda tx: self._claim(tx, limit))
 
     async def watch(self, claims: Sequence[Claim]) -> Seen:
         if not claims:
@@ -128,20 +137,19 @@ class _Leases:
                 rows.list_expired(tx, now(), lock=False)
             )
 
-    def _claim(self, limit: int) -> list[Claim]:
-        with self._db.write() as tx:
-            for job in rows.list_expired(tx, now(), lock=True):
-                rows.take_back(tx, job)
-            return rows.claim(
-                tx,
-                jobs.c.id.in_(self._ready().limit(limit)),
-                token=new_id(),
-                lease_until=now() + timedelta(seconds=self._pace.lease_s),
-            )
+    def _claim(self, tx: Tx, limit: int) -> list[Claim]:
+        for job in rows.list_expired(tx, now(), lock=True):
+            rows.take_back(tx, job)
+        return rows.claim(
+            tx,
+            jobs.c.id.in_(self._ready().limit(limit)),
+            token=new_id(),
+            lease_until=now() + timedelta(seconds=self._pace.lease_s),
+        )
 
     def _watch(self, claims: Sequence[Claim]) -> Seen:
         if time.monotonic() - self._extended_at >= self._pace.lease_s / 3:
-            with self._db.write() as tx:
+            with self._db.write_behind() as tx:
                 rows.extend(tx, claims, now() + timedelta(seconds=self._pace.lease_s))
             self._extended_at = time.monotonic()
         with self._db.read() as tx:

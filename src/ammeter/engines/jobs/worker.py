@@ -15,7 +15,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from ammeter.base.errors import Unavailable
-from ammeter.engines.db.database import Database, Tx
+from ammeter.engines.db.database import Tx
+from ammeter.engines.db.together import SharedWrites
 from ammeter.engines.jobs import rows
 from ammeter.engines.jobs.port import (
     Handler,
@@ -56,8 +57,8 @@ class Source(Protocol):
 class Attempt:
     """The `JobRun` that a handler gets."""
 
-    def __init__(self, db: Database, claim: Claim) -> None:
-        self._db = db
+    def __init__(self, writes: SharedWrites, claim: Claim) -> None:
+        self._writes = writes
         self._claim = claim
         self.cancelled = asyncio.Event()
 
@@ -66,12 +67,8 @@ class Attempt:
         return self._claim.job
 
     async def progress(self, fraction: float, message: str = "") -> None:
-        def write() -> Job:
-            with self._db.write() as tx:
-                return rows.progress(tx, self._claim, fraction, message)
-
         try:
-            job = await self._db.run(write)
+            job = await self._writes.write(lambda tx: rows.progress(tx, self._claim, fraction, message))
         except Unavailable as fault:
             # Only a picture for people: not worth a job that may have run for an hour.
             log.warning("progress not written: %s", fault.message, extra={"job_id": self.job.id})
@@ -98,9 +95,15 @@ class _Slot:
 
 class QueueWorker:
     def __init__(
-        self, db: Database, source: Source, handlers: Mapping[str, Handler], *, concurrency: int, pace: Pace
+        self,
+        writes: SharedWrites,
+        source: Source,
+        handlers: Mapping[str, Handler],
+        *,
+        concurrency: int,
+        pace: Pace,
     ) -> None:
-        self._db = db
+        self._writes = writes
         self._source = source
         self._handlers = handlers
         self._concurrency = concurrency
@@ -160,7 +163,7 @@ class QueueWorker:
         free = self._concurrency - len(self._slots)
         active = {slot.claim.token for slot in self._slots}
         for claim in await self._source.claim(free, active=active, woken=woken):
-            slot = _Slot(claim=claim, run=Attempt(self._db, claim))
+            slot = _Slot(claim=claim, run=Attempt(self._writes, claim))
             self._slots.add(slot)
             slot.task = asyncio.create_task(self._run(slot), name=f"job {claim.job.kind}")
 
@@ -214,14 +217,9 @@ class QueueWorker:
 
     async def _settle(self, claim: Claim, outcome: Outcome, *, patient: bool = True) -> None:
         """Write the end of the attempt; where patient, wait for a database that is away."""
-
-        def write() -> None:
-            with self._db.write() as tx:
-                self._source.settle(tx, claim, outcome)
-
         while True:
             try:
-                await self._db.run(write)
+                await self._writes.write(lambda tx: self._source.settle(tx, claim, outcome))
             except JobLost:
                 log.warning("another worker has the job; its end is not written", extra=_names(claim.job))
             except Unavailable as fault:

@@ -42,11 +42,7 @@ def insert_org(tx: Tx, org: Organization) -> None:
 
 
 def find_org(tx: Tx, slug_or_id: str) -> Organization | None:
-    chosen = select(organizations).where(
-        (organizations.c.slug == slug_or_id) | (organizations.c.id == slug_or_id)
-    )
-    row = tx.execute(chosen).mappings().one_or_none()
-    return Organization(**row) if row else None
+    return _ORG_BY_NAME.find(tx, named=slug_or_id)
 
 
 def list_orgs(tx: Tx, page: PageRequest) -> Page[Organization]:
@@ -284,6 +280,12 @@ def _key_with_org(row: Sequence[Any]) -> tuple[ApiKey, Organization, bytes, byte
     return _key(key), org, key["salt"], key["secret_hash"]
 
 
+_ORG_BY_NAME = PointRead(
+    select(organizations).where(
+        (organizations.c.slug == bindparam("named")) | (organizations.c.id == bindparam("named"))
+    ),
+    lambda row: Organization(**dict(zip(_ORG_FIELDS, row, strict=True))),
+)
 _KEY_WITH_ORG = PointRead(
     select(api_keys, organizations)
     .join(organizations, organizations.c.id == api_keys.c.org_id)

@@ -7,7 +7,7 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import RowMapping, insert, select, update
+from sqlalchemy import bindparam, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from ammeter.base.clock import parse_rfc3339, rfc3339
@@ -15,6 +15,7 @@ from ammeter.base.errors import Conflict
 from ammeter.base.pages import Page, PageRequest
 from ammeter.engines.db.database import Tx
 from ammeter.engines.db.paging import fetch_page
+from ammeter.engines.db.point_read import PointRead
 from ammeter.engines.db.tables import auth_profiles, skill_versions, skills, sources
 from ammeter.features.sources.model import AuthProfile, Discovery, Skill, SkillVersion, Source
 
@@ -35,9 +36,7 @@ def find_source(tx: Tx, org_id: str, slug_or_id: str) -> Source | None:
     if "\0" in slug_or_id:
         # PostgreSQL would not even compare it; no source is called so.
         return None
-    named = (sources.c.source_slug == slug_or_id) | (sources.c.id == slug_or_id)
-    row = tx.execute(select(sources).where(sources.c.org_id == org_id, named)).mappings().one_or_none()
-    return _source(row) if row else None
+    return _BY_NAME.find(tx, org_id=org_id, named=slug_or_id)
 
 
 def list_sources(tx: Tx, org_id: str, page: PageRequest) -> Page[Source]:
@@ -122,7 +121,7 @@ def _row(source: Source) -> dict[str, Any]:
     return row | {"categories": list(source.categories), "discovery": _discovery_row(source.discovery)}
 
 
-def _source(row: RowMapping) -> Source:
+def _source(row: Mapping[Any, Any]) -> Source:
     told = dict(row)
     told["categories"] = tuple(told["categories"])
     told["discovery"] = _discovery(told["discovery"])
@@ -143,3 +142,13 @@ def _discovery(told: Mapping[str, Any]) -> Discovery:
     at = told["finished_at"]
     lists = {name: tuple(told[name]) for name in ("tools", "resources", "prompts")}
     return Discovery(**{**told, **lists, "finished_at": parse_rfc3339(at) if at else None})
+
+
+_BY_NAME = PointRead(
+    select(sources).where(
+        sources.c.org_id == bindparam("org_id"),
+        (sources.c.source_slug == bindparam("named")) | (sources.c.id == bindparam("named")),
+    ),
+    lambda row: _source(dict(zip(sources.c.keys(), row, strict=True))),
+    keep=100,
+)

@@ -225,7 +225,7 @@ class Recorder:
         self._let_go(count)
 
     def _insert(self, events: Sequence[Event]) -> None:
-        with self._db.write() as tx:
+        with self._db.write_behind() as tx:
             # After a fault nobody knows whether the commit was done.
             known = store.stored_ids(tx, [event.id for event in events]) if self._unsure else set()
             if new := [event for event in events if event.id not in known]:

@@ -6,11 +6,12 @@ from collections.abc import Collection, Mapping
 from dataclasses import asdict
 from typing import Any
 
-from sqlalchemy import RowMapping, Select, insert, select, update
+from sqlalchemy import Select, bindparam, insert, select, update
 
 from ammeter.base.pages import Page, PageRequest
 from ammeter.engines.db.database import Tx
 from ammeter.engines.db.paging import fetch_page
+from ammeter.engines.db.point_read import PointRead
 from ammeter.engines.db.tables import workflow_versions, workflows
 from ammeter.features.workflows.model import (
     Criterion,
@@ -24,6 +25,7 @@ from ammeter.features.workflows.model import (
 )
 
 _VERSION = [column.label(f"v_{column.name}") for column in workflow_versions.c]
+_FIELDS = [column.name for column in (*workflows.c, *_VERSION)]
 
 
 def insert_workflow(tx: Tx, workflow: Workflow) -> None:
@@ -42,13 +44,11 @@ def insert_version(tx: Tx, version: Version) -> None:
 
 def lock_workflow(tx: Tx, workflow_id: str) -> None:
     """Until the transaction ends nobody else changes the workflow or dispatches it."""
-    tx.execute(select(workflows.c.id).where(workflows.c.id == workflow_id).with_for_update())
+    _LOCKED.find(tx, workflow_id=workflow_id)
 
 
 def find_workflow(tx: Tx, org_id: str, workflow_id: str) -> Workflow | None:
-    query = _workflows().where(workflows.c.id == workflow_id, workflows.c.org_id == org_id)
-    row = tx.execute(query).mappings().one_or_none()
-    return _workflow(row) if row else None
+    return _BY_ID.find(tx, workflow_id=workflow_id, org_id=org_id)
 
 
 def find_version(tx: Tx, version_id: str) -> Version | None:
@@ -94,13 +94,13 @@ def _row(workflow: Workflow) -> dict[str, Any]:
     return {**row, "version_id": workflow.version.id, "schedule": asdict(schedule) if schedule else None}
 
 
-def _workflow(row: RowMapping) -> Workflow:
+def _workflow(row: Mapping[Any, Any]) -> Workflow:
     names = [name for name in workflows.c.keys() if name not in ("version_id", "schedule")]  # noqa: SIM118
     schedule = WorkflowSchedule(**row["schedule"]) if row["schedule"] else None
     return Workflow(**{name: row[name] for name in names}, schedule=schedule, version=_version(row))
 
 
-def _version(row: RowMapping) -> Version:
+def _version(row: Mapping[Any, Any]) -> Version:
     plain = {name: row[f"v_{name}"] for name in workflow_versions.c.keys()}  # noqa: SIM118
     return Version(**{**plain, **_parts(plain)})
 
@@ -118,3 +118,14 @@ def _parts(plain: Mapping[str, Any]) -> dict[str, Any]:
             read_only=tools["read_only"],
         ),
     }
+
+
+_LOCKED = PointRead(
+    select(workflows.c.id).where(workflows.c.id == bindparam("workflow_id")).with_for_update(),
+    lambda row: str(row[0]),
+)
+_BY_ID = PointRead(
+    _workflows().where(workflows.c.id == bindparam("workflow_id"), workflows.c.org_id == bindparam("org_id")),
+    lambda row: _workflow(dict(zip(_FIELDS, row, strict=True))),
+    keep=100,
+)
