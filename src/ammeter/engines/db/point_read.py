@@ -35,7 +35,7 @@ class PointRead(Generic[T]):
     def __init__(
         self, statement: Select[Any], make: Callable[[Sequence[Any]], T], *, keep: int = _KEPT
     ) -> None:
-        """`make` gets the row's values in the order of the statement; at most `keep` of what it made are kept."""
+        """`make` gets the values in the order of the statement; at most `keep` of what it made are kept."""
         self._statement = statement
         self._make = make
         self._keep = keep
