@@ -19,6 +19,7 @@ import uvicorn
 
 from ammeter.asgi import WebApp, build_app
 from ammeter.base.errors import AmmeterError, SettingsError
+from ammeter.doors.http.protocol import GatheringProtocol
 from ammeter.engines.jobs.schedule import Ticker
 from ammeter.features.evals import sweep_job
 from ammeter.features.insights import refresh_job
@@ -32,6 +33,7 @@ Part = Literal["all", "web", "worker"]
 Beside = Callable[[str], Awaitable[None]]
 
 _FLUSH_S = 5.0
+_COLLECT_AFTER = 20_000
 _MORE_LISTENERS = 15
 
 
@@ -61,6 +63,8 @@ async def _serve(house: House, part: Part, on_ready: Callable[[str], None], besi
             # What a start has made lives as long as the process: the collector need not look at it again.
             gc.collect()
             gc.freeze()
+            # Requests leave hardly anything behind that needs it: it looks after dozens of them, not at each.
+            gc.set_threshold(_COLLECT_AFTER, 20, 20)
             on_ready(_address(listener))
             await stack.enter_async_context(_along(_warm_sandbox(house, stop)))
             if beside is not None:
@@ -126,7 +130,7 @@ def _server_config(house: House, web: WebApp) -> uvicorn.Config:
     settings = house.settings
     return uvicorn.Config(
         web,
-        http="httptools",
+        http=GatheringProtocol,
         # There is no web socket here, whatever libraries for them are installed.
         ws="none",
         lifespan="off",

@@ -41,6 +41,7 @@ class HttpMetrics:
             buckets=_BUCKETS,
             registry=self.registry,
         )
+        self._found: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
         self.in_flight = Gauge(
             "ammeter_http_requests_in_flight", "Requests being answered now.", registry=self.registry
         )
@@ -54,8 +55,13 @@ class HttpMetrics:
         self.registry.register(_SandboxFigures(counters))
 
     def answered(self, *, method: str, route: str, status: int, seconds: float) -> None:
-        self._requests.labels(method, route, str(status)).inc()
-        self._seconds.labels(route).observe(seconds)
+        # The library looks its labels up under a lock, each time from new strings.
+        found = self._found.get((method, route, status))
+        if found is None:
+            found = self._requests.labels(method, route, str(status)), self._seconds.labels(route)
+            self._found[method, route, status] = found
+        found[0].inc()
+        found[1].observe(seconds)
 
 
 class _TelemetryFigures(Collector):

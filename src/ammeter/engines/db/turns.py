@@ -15,7 +15,8 @@ _PATIENCE_S = 0.05
 
 
 class Turns:
-    def __init__(self) -> None:
+    def __init__(self, patience_s: float = _PATIENCE_S) -> None:
+        self._patience_s = patience_s
         self._changed = Condition()
         self._first = 0
         self._behind = Lock()
@@ -37,5 +38,5 @@ class Turns:
         """One at a time, so that whoever comes first finds at most one before it."""
         with self._behind:
             with self._changed:
-                self._changed.wait_for(lambda: not self._first, _PATIENCE_S)
+                self._changed.wait_for(lambda: not self._first, self._patience_s)
             yield
