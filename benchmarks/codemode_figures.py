@@ -48,14 +48,23 @@ def report_sdk(ours: Rival, load: Any, operations: int) -> None:
 
 def report_memory(ours: Rival) -> None:
     """Of the server and its workers, idle and while scripts wait; shared pages by their share."""
-    server, *workers = ours.pids()
-    idle = {pid: _pss_mb(pid) for pid in (server, *workers)}
-    held = asyncio.run(_while_waiting(ours, lambda: sum(_pss_mb(pid) for pid in workers)))
-    at_rest = sum(idle[pid] for pid in workers)
+    server, *others = ours.pids()
+    workers = [pid for pid in others if _runs_scripts(pid)]
+    at_rest = sum(map(_pss_mb, workers))
+    beside = ", ".join(f"{_pss_mb(pid):.0f}" for pid in others if pid not in workers)
+    told = f"memory: server {_pss_mb(server):.0f} MB, its {len(workers)} workers together {at_rest:.0f} MB"
+    held = asyncio.run(_while_waiting(ours, lambda: sum(map(_pss_mb, workers))))
     print(
-        f"memory: server {idle[server]:.0f} MB, its {len(workers)} other processes {at_rest:.0f} MB;"
+        f"{told}, processes that are none of them {beside or 'none'} MB;"
         f" a running script {(held - at_rest) / WAITING:.1f} MB"
     )
+
+
+def _runs_scripts(pid: int) -> bool:
+    try:
+        return b"sandbox.worker" in Path(f"/proc/{pid}/cmdline").read_bytes()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
 
 
 async def _while_waiting(ours: Rival, measure: Any) -> float:
