@@ -245,3 +245,18 @@ def test_invented_names_and_unused_results_are_ranked(told: Teller, blobs: Local
     assert [(one.operation_id, one.shown, one.sessions, one.unused_sessions) for one in unused] == [
         ("listBooks", 2, 2, 2)
     ]
+
+
+def test_of_very_many_results_and_intents_the_newest_are_looked_at(told: Teller, blobs: LocalBlobs) -> None:
+    for days, operation in ((3, "getBook"), (2, "listBooks"), (1, "getOrder")):
+        told.session(
+            search("a book", "removeBook", operation), script("x", operation), at=now() - timedelta(days=days)
+        )
+    refresh(told.db, blobs, told.org_id)
+    with told.db.read() as tx:
+        demand = topic_store.operation_demand(tx, told.org_id, since=SINCE, newest=2)
+        unused = cluster_store.list_unused_results(tx, told.org_id, since=SINCE, newest=4)
+        all_unused = cluster_store.list_unused_results(tx, told.org_id, since=SINCE)
+    assert sorted(one.operation_id for one in demand) == ["getOrder", "listBooks"]
+    assert [(one.operation_id, one.unused_sessions) for one in unused] == [("removeBook", 2)]
+    assert [(one.operation_id, one.unused_sessions) for one in all_unused] == [("removeBook", 3)]

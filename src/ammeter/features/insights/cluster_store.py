@@ -169,22 +169,23 @@ def list_unused_results(
     until: datetime | None = None,
     source_ids: Sequence[str] | None = None,
     limit: int = 50,
+    newest: int = _NEWEST,
 ) -> list[UnusedResult]:
     """Operations that searches showed, by the sessions that saw them and did not call them; as told by the
-    newest of the range, where there are very many."""
-    newest = (
+    `newest` of the range."""
+    latest = (
         select(_s.operation_id, _s.shown, _s.used)
         .where(_within(insight_shown, org_id, since, until or now(), source_ids))
         .order_by(_s.at.desc())
-        .limit(_NEWEST)
+        .limit(newest)
         .subquery()
     ).c
-    unused = func.sum(case((newest.used, 0), else_=1))
+    unused = func.sum(case((latest.used, 0), else_=1))
     chosen = (
-        select(newest.operation_id, func.sum(newest.shown), func.count(), unused)
-        .group_by(newest.operation_id)
+        select(latest.operation_id, func.sum(latest.shown), func.count(), unused)
+        .group_by(latest.operation_id)
         .having(unused > 0)
-        .order_by(unused.desc(), newest.operation_id)
+        .order_by(unused.desc(), latest.operation_id)
         .limit(limit)
     )
     return [

@@ -169,9 +169,10 @@ def operation_demand(
     until: datetime | None = None,
     source_ids: Sequence[str] | None = None,
     limit: int = 50,
+    newest: int = _NEWEST,
 ) -> list[OperationDemand]:
     """Operations by the sessions that called them, each with the topics it was called for; as told by the
-    newest intents of the range, where there are very many."""
+    `newest` intents of the range."""
     sessions: dict[str, set[str]] = {}
     topics: dict[str, Counter[str]] = {}
     known: dict[str, list[str]] = {}
@@ -181,7 +182,7 @@ def operation_demand(
         limits.append(_i.source_id.in_(source_ids))
     called = cast(_i.operations, Text)
     chosen = select(_i.session_id, _i.topic_id, called).where(*limits).order_by(_i.last_at.desc())
-    for session_id, topic_id, told in tx.execute(chosen.limit(_NEWEST)):
+    for session_id, topic_id, told in tx.execute(chosen.limit(newest)):
         # Sessions call much the same: most texts were read before.
         operations = known.get(told)
         if operations is None:
