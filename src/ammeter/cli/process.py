@@ -12,6 +12,7 @@ import gc
 import logging
 import signal
 import socket
+import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from typing import Literal
 
@@ -34,6 +35,7 @@ Beside = Callable[[str], Awaitable[None]]
 
 _FLUSH_S = 5.0
 _COLLECT_AFTER = 20_000
+_SWITCH_S = 0.0005
 _MORE_LISTENERS = 15
 
 
@@ -65,6 +67,8 @@ async def _serve(house: House, part: Part, on_ready: Callable[[str], None], besi
             gc.freeze()
             # Requests leave hardly anything behind that needs it: it looks after dozens of them, not at each.
             gc.set_threshold(_COLLECT_AFTER, 20, 20)
+            # Whoever answers requests does not wait long for a thread that computes.
+            sys.setswitchinterval(_SWITCH_S)
             on_ready(_address(listener))
             await stack.enter_async_context(_along(_warm_sandbox(house, stop)))
             if beside is not None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import json
 import math
-import time
 from typing import Any
 
 from starlette.types import Message, Receive
@@ -49,11 +48,12 @@ class GuardedBody:
         if self._whole:
             return await self._receive()
         if self._deadline is None:
-            self._deadline = time.monotonic() + self._timeout_s
+            self._deadline = asyncio.get_running_loop().time() + self._timeout_s
             if self._declared_bytes is not None and self._declared_bytes > self._limit_bytes:
                 raise self._too_large()
         try:
-            message = await asyncio.wait_for(self._receive(), max(0.0, self._deadline - time.monotonic()))
+            async with asyncio.timeout_at(self._deadline):
+                message = await self._receive()
         except TimeoutError:
             raise MalformedJson(
                 f"The body did not arrive within {self._timeout_s:g} seconds ({self._received} bytes came)."

@@ -14,7 +14,7 @@ import json
 import logging
 import os
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Literal
@@ -32,6 +32,7 @@ from ammeter.engines.sandbox.port import (
     RepeatableHost,
     Script,
     ScriptError,
+    Value,
 )
 from ammeter.engines.sandbox.process import Link, WorkerLost, start_worker
 from ammeter.engines.sandbox.run import Run
@@ -196,13 +197,18 @@ class Pool:
         header = wire.RUN.pack(
             image, limits.memory_bytes, limits.cpu_ms, limits.call_bytes + limits.output_bytes
         )
+        forget: Callable[[int, ToWorker], None] = link.send
         try:
             link.send(number, ToWorker.RUN, header + script.code.encode("utf-8", "replace"))
-            return await run.outcome
+            outcome = await run.outcome
+            if isinstance(outcome, Value):
+                # It came to its end by itself: nothing of it runs any more.
+                forget = link.send_along
+            return outcome
         finally:
             del link.runs[number]
             run.close()
-            link.send(number, ToWorker.CANCEL)
+            forget(number, ToWorker.CANCEL)
 
     def _image_in(self, link: Link, script: Script) -> int:
         """The number of this SDK's image; the worker makes the image when it first hears of it."""

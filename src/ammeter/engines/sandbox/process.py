@@ -26,6 +26,8 @@ from ammeter.engines.sandbox.wire import ToPool, ToWorker
 
 _BOOT = "import sys; sys.path[:0] = sys.argv[1:]; from ammeter.engines.sandbox.worker import main; main()"
 
+_ALONG_S = 0.01
+
 _log = logging.getLogger(__name__)
 
 
@@ -75,6 +77,7 @@ class Link(asyncio.Protocol):
         self._reader = wire.FrameReader()
         self._transport: asyncio.Transport | None = None
         self._heard_at = time.monotonic()
+        self._unhurried = b""
 
     @property
     def is_lost(self) -> bool:
@@ -89,7 +92,19 @@ class Link(asyncio.Protocol):
 
     def send(self, number: int, kind: ToWorker, payload: bytes = b"") -> None:
         if self._transport is not None and not self.is_lost:
-            self._transport.write(wire.frame(number, kind, payload))
+            self._transport.write(self._unhurried + wire.frame(number, kind, payload))
+            self._unhurried = b""
+
+    def send_along(self, number: int, kind: ToWorker) -> None:
+        """With the next message, or alone after a while: to wake the worker costs more than the message."""
+        if not self._unhurried:
+            asyncio.get_running_loop().call_later(_ALONG_S, self._send_unhurried)
+        self._unhurried += wire.frame(number, kind)
+
+    def _send_unhurried(self) -> None:
+        if self._unhurried and self._transport is not None and not self.is_lost:
+            self._transport.write(self._unhurried)
+            self._unhurried = b""
 
     def lose(self, reason: str) -> None:
         """The worker is of no more use; the scripts inside it end."""
