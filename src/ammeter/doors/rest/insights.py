@@ -215,9 +215,10 @@ def _overview(tx: Tx, caller: Caller, within: Range) -> OverviewRecord:
     overview = read_overview(tx, caller.actor, org, within=within)
     window, known = overview.window, overview.coverage
     scope = _scope(caller, window)
-    topics = topic_store.list_topics(tx, org.id, limit=_TOP, **scope)
+    told = topic_store.read_topic_figures(tx, org.id, **scope)
+    topics = topic_store.list_topics(tx, org.id, limit=_TOP, told=told, **scope)
     clusters = cluster_store.list_clusters(tx, org.id, limit=_TOP, **scope)
-    topical = topic_store.topic_coverage(tx, org.id, **scope)
+    topical = topic_store.topic_coverage(tx, org.id, told=told, **scope)
     return OverviewRecord(
         range=within,
         kpis=KpisRecord(**{name: kpi_record(kpi) for name, kpi in overview.kpis.items()}),

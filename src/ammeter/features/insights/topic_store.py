@@ -46,6 +46,23 @@ _LOOKED_AT = 100
 _NEWEST = 25_000
 
 
+Figures = Mapping[str, Counter[str]]
+"""Of a range, by topic; what is in none stands under the empty id."""
+
+
+def read_topic_figures(
+    tx: Tx,
+    org_id: str,
+    *,
+    since: datetime,
+    until: datetime | None = None,
+    source_ids: Sequence[str] | None = None,
+) -> Figures:
+    """For whoever lists topics and tells their coverage: both go by the same figures."""
+    span = Span(org_id=org_id, since=since, until=until or now(), source_ids=source_ids)
+    return read_figures(tx, TOPICS, span)
+
+
 def list_topics(
     tx: Tx,
     org_id: str,
@@ -56,13 +73,15 @@ def list_topics(
     limit: int = 50,
     source_ids: Sequence[str] | None = None,
     archived: bool = False,
+    told: Figures | None = None,
 ) -> list[Topic]:
     """With a session in the range. `sort`: most sessions, highest frustration or greatest change first.
-    Archived ones only where asked for, beside the others."""
+    Archived ones only where asked for, beside the others. `told`: the figures, where they were read."""
     span = Span(org_id=org_id, since=since, until=until or now(), source_ids=source_ids)
     topics = {row["id"]: row for row in _rows(tx, org_id)}
     merged = _merged(topics.values())
-    figures, before = _figures(tx, merged, span), _figures(tx, merged, _span_before(span))
+    figures = _by_topic(merged, read_figures(tx, TOPICS, span) if told is None else told)
+    before = _by_topic(merged, read_figures(tx, TOPICS, _span_before(span)))
     shown = [one for one in figures if one in topics and (archived or not topics[one]["archived"])]
     shown.sort(
         key=lambda one: (
@@ -95,7 +114,8 @@ def get_topic(
     # One that was merged is told for itself: what it was before.
     merged = {old: new for old, new in _merged(topics.values()).items() if new == topic_id}
     ids = (topic_id, *merged)
-    figures, before = _figures(tx, merged, span, ids), _figures(tx, merged, _span_before(span), ids)
+    figures = _by_topic(merged, read_figures(tx, TOPICS, span, ids))
+    before = _by_topic(merged, read_figures(tx, TOPICS, _span_before(span), ids))
     return _topics(tx, [row], figures, before, merged, span)[0]
 
 
@@ -146,17 +166,18 @@ def topic_coverage(
     since: datetime,
     until: datetime | None = None,
     source_ids: Sequence[str] | None = None,
+    told: Figures | None = None,
 ) -> TopicCoverage:
-    span = Span(org_id=org_id, since=since, until=until or now(), source_ids=source_ids)
-    figures = read_figures(tx, TOPICS, span)
+    """`told`: the figures, where they are read already."""
+    figures = told or read_topic_figures(tx, org_id, since=since, until=until, source_ids=source_ids)
     intents = sum(counts["intents"] for counts in figures.values())
-    long_tail = figures.pop(NO_TOPIC, Counter())["intents"]
+    long_tail = figures.get(NO_TOPIC, Counter())["intents"]
     state = select(insight_states.c.refreshed_at).where(insight_states.c.org_id == org_id)
     return TopicCoverage(
         intents=intents,
         in_topics=intents - long_tail,
         long_tail=long_tail,
-        topics=len(figures),
+        topics=len(figures.keys() - {NO_TOPIC}),
         refreshed_at=tx.scalar(state),
     )
 
@@ -216,12 +237,10 @@ def _span_before(span: Span) -> Span:
     return replace(span, since=span.since - (span.until - span.since), until=span.since)
 
 
-def _figures(
-    tx: Tx, merged: Mapping[str, str], span: Span, topic_ids: Sequence[str] | None = None
-) -> dict[str, Counter[str]]:
-    """By topic. Sessions of a merged topic are added to those of the one it went into: few have both."""
+def _by_topic(merged: Mapping[str, str], figures: Figures) -> dict[str, Counter[str]]:
+    """Sessions of a merged topic are added to those of the one it went into: few have both."""
     found: dict[str, Counter[str]] = {}
-    for topic_id, counts in read_figures(tx, TOPICS, span, topic_ids).items():
+    for topic_id, counts in figures.items():
         if topic_id != NO_TOPIC:
             found.setdefault(merged.get(topic_id, topic_id), Counter()).update(counts)
     return found

@@ -143,10 +143,11 @@ async def _show(visit: Visit, form: Form, status: int = 200) -> Response:
 
 def _list(tx: Tx, me: Me, within: Range) -> tuple[list[TopicRow], TopicCoverage]:
     scope = scope_for(me, within)
-    topics = topic_store.list_topics(tx, me.org_id, archived=True, limit=_MOST, **scope)
+    told = topic_store.read_topic_figures(tx, me.org_id, **scope)
+    topics = topic_store.list_topics(tx, me.org_id, archived=True, limit=_MOST, told=told, **scope)
     lines = page_store.topic_days(tx, me.org_id, [topic.id for topic in topics], **days_of(scope)).sessions
     rows = [TopicRow(topic=topic, line=spark(lines[topic.id])) for topic in topics]
-    return rows, topic_store.topic_coverage(tx, me.org_id, **scope)
+    return rows, topic_store.topic_coverage(tx, me.org_id, told=told, **scope)
 
 
 def _belongs(topic: Topic, only: str) -> bool:
