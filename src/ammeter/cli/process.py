@@ -34,7 +34,6 @@ Part = Literal["all", "web", "worker"]
 Beside = Callable[[str], Awaitable[None]]
 
 _FLUSH_S = 5.0
-_COLLECT_AFTER = 20_000
 _SWITCH_S = 0.0005
 _MORE_LISTENERS = 15
 
@@ -65,8 +64,6 @@ async def _serve(house: House, part: Part, on_ready: Callable[[str], None], besi
             # What a start has made lives as long as the process: the collector need not look at it again.
             gc.collect()
             gc.freeze()
-            # Requests leave hardly anything behind that needs it: it looks after dozens of them, not at each.
-            gc.set_threshold(_COLLECT_AFTER, 20, 20)
             # Whoever answers requests does not wait long for a thread that computes.
             sys.setswitchinterval(_SWITCH_S)
             on_ready(_address(listener))

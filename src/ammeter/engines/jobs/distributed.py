@@ -25,7 +25,7 @@ from procrastinate.manager import JobManager
 from procrastinate.psycopg_connector import PsycopgConnector
 from procrastinate.sync_psycopg_connector import SyncPsycopgConnector
 from psycopg_pool import AsyncConnectionPool
-from sqlalchemy import text
+from sqlalchemy import bindparam, text
 
 from ammeter.base.clock import now
 from ammeter.base.errors import Unavailable
@@ -41,6 +41,7 @@ from ammeter.engines.jobs.worker import QueueWorker, end
 log = logging.getLogger(__name__)
 
 _TASK = "ammeter"
+_CLAIMING = rows.claiming(jobs.c.id == bindparam("chosen"))
 _RELISTEN_S = 1.0
 _CLOSE_S = 5.0
 
@@ -223,7 +224,7 @@ class _Fetcher:
     def _claim(self, ticket: Ticket) -> list[Claim]:
         assert ticket.id is not None
         with self._db.write() as tx:
-            claims = rows.claim(tx, jobs.c.id == ticket.task_kwargs["job_id"], token=str(ticket.id))
+            claims = rows.claim(tx, _CLAIMING, token=str(ticket.id), chosen=str(ticket.task_kwargs["job_id"]))
             if not claims:
                 self._tickets.drop(tx, ticket.id)
             return claims

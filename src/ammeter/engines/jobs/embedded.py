@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import Select, event, select
+from sqlalchemy import Integer, bindparam, event, select
 
 from ammeter.base.clock import now
 from ammeter.base.ids import new_id
@@ -20,6 +20,7 @@ from ammeter.base.pages import Page, PageRequest
 from ammeter.engines.db.database import Database, Tx
 from ammeter.engines.db.tables import jobs
 from ammeter.engines.db.together import SharedWrites
+from ammeter.engines.db.types import Instant
 from ammeter.engines.jobs import rows
 from ammeter.engines.jobs.port import Enqueued, Handler, Job, Pace, Status, Worker
 from ammeter.engines.jobs.rows import Claim, Outcome, Seen
@@ -94,8 +95,18 @@ class _Leases:
         self._db = db
         self._writes = writes
         self._wakers = wakers
-        self._kinds = kinds
         self._pace = pace
+        self._ready = (
+            select(jobs.c.id)
+            .where(
+                jobs.c.status == Status.QUEUED.value,
+                jobs.c.run_at <= bindparam("at", type_=Instant),
+                jobs.c.kind.in_(kinds),
+            )
+            .order_by(jobs.c.priority.desc(), jobs.c.run_at, jobs.c.id)
+            .limit(bindparam("limit", type_=Integer))
+        )
+        self._claiming = rows.claiming(jobs.c.id.in_(self._ready))
         self._waker: Callable[[], None] | None = None
         self._extended_at = 0.0
 
@@ -124,27 +135,22 @@ class _Leases:
         if self._waker is not None:
             self._wakers.discard(self._waker)
 
-    def _ready(self) -> Select[tuple[str]]:
-        return (
-            select(jobs.c.id)
-            .where(jobs.c.status == Status.QUEUED.value, jobs.c.run_at <= now(), jobs.c.kind.in_(self._kinds))
-            .order_by(jobs.c.priority.desc(), jobs.c.run_at, jobs.c.id)
-        )
-
     def _has_work(self) -> bool:
         with self._db.read() as tx:
-            return tx.scalar(self._ready().limit(1)) is not None or bool(
-                rows.list_expired(tx, now(), lock=False)
-            )
+            at = now()
+            if tx.scalar(self._ready, {"at": at, "limit": 1}) is not None:
+                return True
+            return bool(rows.list_expired(tx, at, lock=False))
 
     def _claim(self, tx: Tx, limit: int) -> list[Claim]:
         for job in rows.list_expired(tx, now(), lock=True):
             rows.take_back(tx, job)
         return rows.claim(
             tx,
-            jobs.c.id.in_(self._ready().limit(limit)),
+            self._claiming,
             token=new_id(),
             lease_until=now() + timedelta(seconds=self._pace.lease_s),
+            limit=limit,
         )
 
     def _watch(self, claims: Sequence[Claim]) -> Seen:

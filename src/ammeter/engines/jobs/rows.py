@@ -12,16 +12,29 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, assert_never
 
-from sqlalchemy import ColumnElement, RowMapping, Select, and_, bindparam, delete, insert, select, update
+from sqlalchemy import (
+    ColumnElement,
+    RowMapping,
+    Select,
+    Update,
+    and_,
+    bindparam,
+    delete,
+    insert,
+    select,
+    update,
+)
 from sqlalchemy.exc import IntegrityError
 
 from ammeter.base.clock import now
 from ammeter.base.ids import new_id
 from ammeter.base.logs import blank_secrets
 from ammeter.base.pages import Page, PageRequest
+from ammeter.engines.db.bulk import Bulk, column_names
 from ammeter.engines.db.database import Tx
 from ammeter.engines.db.paging import fetch_page
 from ammeter.engines.db.tables import jobs
+from ammeter.engines.db.types import Instant
 from ammeter.engines.jobs.port import Enqueued, Job, JobLost, Pace, Status
 
 # Procrastinate notifies on a channel that ends in the kind, and a channel has 63 bytes.
@@ -34,6 +47,13 @@ _IS_HELD = and_(
     jobs.c.token == bindparam("holder"),
     jobs.c.status == Status.RUNNING.value,
 )
+_ONE_JOB = update(jobs).where(jobs.c.id == bindparam("job"))
+_COLUMNS = column_names(jobs)
+_INSERT = Bulk(_COLUMNS, lambda _: insert(jobs))
+_EXPIRED = select(*_FIELDS).where(
+    jobs.c.status == Status.RUNNING.value, jobs.c.lease_until < bindparam("at", type_=Instant)
+)
+_EXPIRED_LOCKED = _EXPIRED.with_for_update()
 _HELD = select(jobs.c.id).where(_IS_HELD).with_for_update()
 _HELD_WHOLE = select(*_FIELDS).where(_IS_HELD).with_for_update()
 
@@ -107,7 +127,7 @@ def enqueue(
         "payload": dict(payload),
         "status": Status.QUEUED.value,
         "priority": priority,
-        "run_at": at + timedelta(seconds=delay_s),
+        "run_at": at + timedelta(milliseconds=round(delay_s * 1_000)),
         "attempts": 0,
         "max_attempts": max_attempts,
         "dedup_key": dedup_key,
@@ -147,9 +167,9 @@ def cancel(tx: Tx, job_id: str) -> Job | None:
         return None
     match job.status:
         case Status.QUEUED:
-            return _change(tx, job_id, status=Status.CANCELLED.value, finished_at=now())
+            return _change(tx, job, status=Status.CANCELLED.value, finished_at=now())
         case Status.RUNNING:
-            return _change(tx, job_id, cancel_requested=True)
+            return _change(tx, job, cancel_requested=True)
         case Status.SUCCEEDED | Status.FAILED | Status.CANCELLED:
             return job
         case _:
@@ -160,24 +180,30 @@ def prune(tx: Tx, before: datetime) -> int:
     return tx.execute(delete(jobs).where(jobs.c.finished_at < before)).rowcount
 
 
-def claim(
-    tx: Tx, which: ColumnElement[bool], *, token: str, lease_until: datetime | None = None
-) -> list[Claim]:
-    """Make the queued rows that `which` holds for this token's, in the order they should run."""
-    rows = tx.execute(
+def claiming(which: ColumnElement[bool]) -> Update:
+    """The statement for `claim`: of the queued rows that `which` holds for."""
+    return (
         update(jobs)
         .where(which, jobs.c.status == Status.QUEUED.value)
         .values(
             status=Status.RUNNING.value,
-            token=token,
-            lease_until=lease_until,
+            token=bindparam("holder"),
+            lease_until=bindparam("until", type_=Instant),
             attempts=jobs.c.attempts + 1,
             progress=0.0,
             progress_message="",
-            started_at=now(),
+            started_at=bindparam("at", type_=Instant),
         )
         .returning(*_FIELDS)
-    ).mappings()
+    )
+
+
+def claim(
+    tx: Tx, statement: Update, *, token: str, lease_until: datetime | None = None, **chosen: Any
+) -> list[Claim]:
+    """Make rows this token's, in the order they should run; `chosen` is what else the statement asks for."""
+    given = {"holder": token, "until": lease_until, "at": now(), **chosen}
+    rows = tx.execute(statement, given).mappings()
     claimed = sorted((job_of(row) for row in rows), key=lambda job: (-job.priority, job.run_at, job.id))
     return [Claim(job=job, token=token) for job in claimed]
 
@@ -193,10 +219,8 @@ def hold(tx: Tx, claim: Claim) -> Job:
 
 
 def progress(tx: Tx, claim: Claim, fraction: float, message: str) -> Job:
-    hold(tx, claim)
-    return _change(
-        tx, claim.job.id, progress=min(max(fraction, 0.0), 1.0), progress_message=storable(message)
-    )
+    job = hold(tx, claim)
+    return _change(tx, job, progress=min(max(fraction, 0.0), 1.0), progress_message=storable(message))
 
 
 def look(tx: Tx, claims: Sequence[Claim]) -> Seen:
@@ -251,8 +275,7 @@ def take_back(tx: Tx, job: Job) -> Job:
 
 
 def list_expired(tx: Tx, at: datetime, *, lock: bool) -> list[Job]:
-    query = select(*_FIELDS).where(jobs.c.status == Status.RUNNING.value, jobs.c.lease_until < at)
-    return [job_of(row) for row in tx.execute(query.with_for_update() if lock else query).mappings()]
+    return [job_of(row) for row in tx.execute(_EXPIRED_LOCKED if lock else _EXPIRED, {"at": at}).mappings()]
 
 
 def storable(text: str) -> str:
@@ -261,7 +284,7 @@ def storable(text: str) -> str:
     return clean if len(clean) <= _MESSAGE_CHARS else clean[: _MESSAGE_CHARS - 1] + "…"
 
 
-def job_of(row: RowMapping) -> Job:
+def job_of(row: Mapping[Any, Any]) -> Job:
     return Job(**{**row, "status": Status(row["status"])})
 
 
@@ -284,19 +307,20 @@ def _find_open(tx: Tx, kind: str, dedup_key: str) -> Job | None:
 
 
 def _insert(tx: Tx, values: Mapping[str, Any]) -> Job:
-    return job_of(tx.execute(insert(jobs).returning(*_FIELDS), values).mappings().one())
+    _INSERT.run(tx, [tuple(values.get(name) for name in _COLUMNS)])
+    return job_of({field.name: values.get(field.name) for field in _FIELDS})
 
 
-def _change(tx: Tx, job_id: str, **values: Any) -> Job:
-    changed = update(jobs).where(jobs.c.id == job_id).values(**values).returning(*_FIELDS)
-    return job_of(tx.execute(changed).mappings().one())
+def _change(tx: Tx, job: Job, **values: Any) -> Job:
+    """The caller holds the row's lock, and `job` is what stands there."""
+    tx.execute(_ONE_JOB, {**values, "job": job.id})
+    told = {field.name: values.get(field.name, getattr(job, field.name)) for field in _FIELDS}
+    return job_of(told)
 
 
 def _end(tx: Tx, job: Job, status: Status, **values: Any) -> Job:
-    return _change(tx, job.id, status=status.value, token=None, lease_until=None, finished_at=now(), **values)
+    return _change(tx, job, status=status.value, token=None, lease_until=None, finished_at=now(), **values)
 
 
 def _requeue(tx: Tx, job: Job, *, run_at: datetime, **values: Any) -> Job:
-    return _change(
-        tx, job.id, status=Status.QUEUED.value, token=None, lease_until=None, run_at=run_at, **values
-    )
+    return _change(tx, job, status=Status.QUEUED.value, token=None, lease_until=None, run_at=run_at, **values)

@@ -7,12 +7,14 @@ A day is one of UTC, by the run's `at`. What is not a whole day is counted from 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, fields
 from datetime import datetime, timedelta
+from operator import attrgetter
 from typing import Any
 
-from sqlalchemy import ColumnElement, RowMapping, Table, delete, func, select
+from sqlalchemy import ColumnElement, Insert, RowMapping, Table, delete, func, select
 
+from ammeter.engines.db.bulk import Bulk
 from ammeter.engines.db.database import Tx
 from ammeter.engines.db.dialects import merging_insert
 from ammeter.engines.db.tables import run_counts, runs
@@ -31,6 +33,10 @@ class Place:
     source_id: str
     status: str
     classification: str
+
+
+TOLD_BY = ("org_id", "at", "workflow_id", "source_id", "status", "classification")
+"""What of a run tells its place."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,12 +60,18 @@ def place_of(run: RowMapping | Mapping[str, Any]) -> Place:
 
 def add(tx: Tx, changes: Mapping[Place, int]) -> None:
     # Sorted: of two transactions that change the same counts, neither waits for the other in a ring.
-    rows = [{**asdict(place), "n": changes[place]} for place in sorted(changes) if changes[place]]
-    if rows:
-        counted = merging_insert(tx, run_counts)
-        grown = {"n": run_counts.c.n + counted.excluded.n}
-        counted = counted.on_conflict_do_update(index_elements=run_counts.primary_key.columns, set_=grown)
-        tx.execute(counted, rows)
+    rows = [(*_place_values(place), changes[place]) for place in sorted(changes) if changes[place]]
+    _ADD.run(tx, rows)
+
+
+def _adding(tx: Tx) -> Insert:
+    counted = merging_insert(tx, run_counts)
+    grown = {"n": run_counts.c.n + counted.excluded.n}
+    return counted.on_conflict_do_update(index_elements=run_counts.primary_key.columns, set_=grown)
+
+
+_place_values = attrgetter(*(field.name for field in fields(Place)))
+_ADD = Bulk((*(field.name for field in fields(Place)), "n"), _adding)
 
 
 def days(tx: Tx, org_id: str, asked: RunQuery) -> list[Day]:

@@ -6,11 +6,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
+from operator import attrgetter
 from typing import Any
 
 from sqlalchemy import RowMapping, bindparam, delete, insert, select, update
 
 from ammeter.base.ids import first_id_at
+from ammeter.engines.db.bulk import Bulk, column_names
 from ammeter.engines.db.database import Tx
 from ammeter.engines.db.tables import jobs, run_evaluations, run_events, run_keys, runs
 from ammeter.features.evals import count_store
@@ -19,19 +21,29 @@ from ammeter.features.evals.model import Evaluation, Evidence, Mark, Run
 
 _COUNTED_BY = {"at", "status", "classification"}
 _ONE_RUN = update(runs).where(runs.c.id == bindparam("run"))
+_COUNTED = (
+    select(*(runs.c[name] for name in count_store.TOLD_BY))
+    .where(runs.c.id == bindparam("run"))
+    .with_for_update()
+)
+_RUN_FIELDS = column_names(runs)
+_run_values = attrgetter(*_RUN_FIELDS)
+_INSERT_RUN = Bulk(_RUN_FIELDS, lambda _: insert(runs))
+_INSERT_EVENTS = Bulk(column_names(run_events), lambda _: insert(run_events))
+_INSERT_EVALUATION = Bulk(column_names(run_evaluations), lambda _: insert(run_evaluations))
 _OVER = ("succeeded", "failed", "cancelled")
 
 
 def insert_run(tx: Tx, run: Run) -> None:
-    values = {**asdict(run), "tags": list(run.tags)}
-    tx.execute(insert(runs), values)
-    count_store.add(tx, {count_store.place_of(values): 1})
+    values = _run_values(run)
+    _INSERT_RUN.run(tx, [values])
+    count_store.add(tx, {count_store.place_of(dict(zip(_RUN_FIELDS, values, strict=True))): 1})
 
 
 def update_run(tx: Tx, run_id: str, changes: Mapping[str, Any]) -> None:
     moved: Counter[count_store.Place] = Counter()
     if _COUNTED_BY & changes.keys():
-        row = tx.execute(select(runs).where(runs.c.id == run_id).with_for_update()).mappings().one_or_none()
+        row = tx.execute(_COUNTED, {"run": run_id}).mappings().one_or_none()
         if row is not None:
             moved[count_store.place_of(row)] -= 1
             moved[count_store.place_of({**row, **changes})] += 1
@@ -85,28 +97,13 @@ def read_events(tx: Tx, run_id: str) -> list[Row]:
 
 
 def append_events(tx: Tx, run_id: str, rows: Sequence[Row]) -> None:
-    if rows:
-        values = [
-            {
-                "run_id": run_id,
-                "seq": row.seq,
-                "at": row.at,
-                **dict(zip(("kind", "body"), to_row(row.event), strict=True)),
-            }
-            for row in rows
-        ]
-        tx.execute(insert(run_events), values)
+    _INSERT_EVENTS.run(tx, [(run_id, row.seq, row.at, *to_row(row.event)) for row in rows])
 
 
 def insert_evaluation(tx: Tx, evaluation: Evaluation) -> None:
     body = asdict(evaluation)
-    for name in ("run_id", "number", "judged_at"):
-        body.pop(name)
-    tx.execute(
-        insert(run_evaluations).values(
-            run_id=evaluation.run_id, number=evaluation.number, judged_at=evaluation.judged_at, body=body
-        )
-    )
+    place = tuple(body.pop(name) for name in ("run_id", "number", "judged_at"))
+    _INSERT_EVALUATION.run(tx, [(*place, body)])
 
 
 def find_evaluation(tx: Tx, run_id: str) -> Evaluation | None:

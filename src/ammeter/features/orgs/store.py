@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from datetime import datetime
+from operator import attrgetter
 from typing import Any
 
-from sqlalchemy import BigInteger, RowMapping, bindparam, delete, insert, select, update
+from sqlalchemy import BigInteger, Integer, RowMapping, bindparam, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from ammeter.base.clock import to_millis
 from ammeter.base.errors import Conflict
 from ammeter.base.pages import Page, PageRequest
+from ammeter.engines.db.bulk import Bulk, column_names
 from ammeter.engines.db.database import Tx
 from ammeter.engines.db.dialects import merging_insert
 from ammeter.engines.db.paging import fetch_page
@@ -60,13 +62,25 @@ def read_used_runs(tx: Tx, org_id: str, period_start: datetime) -> int:
 
 def add_used_runs(tx: Tx, org_id: str, period_start: datetime, count: int, *, most: int | None) -> bool:
     """Whether there was room under `most`, and so they were added."""
-    t = run_usage.c
-    fresh = {"org_id": org_id, "period_start": period_start, "used_runs": 0}
-    tx.execute(merging_insert(tx, run_usage).on_conflict_do_nothing(), fresh)
-    more = update(run_usage).where(t.org_id == org_id, t.period_start == period_start)
-    if most is not None:
-        more = more.where(t.used_runs + count <= most)
-    return tx.execute(more.values(used_runs=t.used_runs + count)).rowcount == 1
+    given = (count, org_id, period_start, count, _ANY_NUMBER if most is None else most)
+    if _ADD_USED.run(tx, [given]):
+        return True
+    # The first of a month has no row to add to yet.
+    _BEGIN_USED.run(tx, [(org_id, period_start, 0)])
+    return _ADD_USED.run(tx, [given]) == 1
+
+
+_ANY_NUMBER = 2_147_483_647
+_ADD_USED = Bulk(
+    ("count", "org", "start", "count", "most"),
+    lambda _: (
+        update(run_usage)
+        .where(run_usage.c.org_id == bindparam("org"), run_usage.c.period_start == bindparam("start"))
+        .where(run_usage.c.used_runs + bindparam("count", type_=Integer) <= bindparam("most"))
+        .values(used_runs=run_usage.c.used_runs + bindparam("count", type_=Integer))
+    ),
+)
+_BEGIN_USED = Bulk(column_names(run_usage), lambda tx: merging_insert(tx, run_usage).on_conflict_do_nothing())
 
 
 def find_person_id(tx: Tx, email: str) -> str | None:
@@ -251,7 +265,11 @@ def note_keys_used(tx: Tx, used: Mapping[str, datetime]) -> None:
 
 
 def insert_audit(tx: Tx, event: AuditEvent) -> None:
-    tx.execute(insert(audit_events), asdict(event))
+    _INSERT_AUDIT.run(tx, [_audit_values(event)])
+
+
+_INSERT_AUDIT = Bulk(column_names(audit_events), lambda _: insert(audit_events))
+_audit_values = attrgetter(*column_names(audit_events))
 
 
 def _member(row: RowMapping) -> Member:

@@ -7,13 +7,14 @@ count what is stored anew, so that the sums can be checked.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from operator import attrgetter
 from typing import Any, Literal
 
 from ammeter.base.clock import from_millis, to_millis
-from ammeter.features.telemetry.model import FLAGS, Event, StoredEvent
+from ammeter.features.telemetry.model import FLAGS, Event
 
 Counts = dict[str, int]
 Row = dict[str, Any]
@@ -34,6 +35,7 @@ ROLL_UP_COUNTS = (
     *DURATIONS,
 )
 _PLACE = ("org_id", "source_id", "environment", "at")
+_NOT_CARRIED_OUT = ("refused", "busy")
 _HOUR_MS = 3_600_000
 _DAY_MS = 24 * _HOUR_MS
 USE_COUNTS = ("scripts", "sessions", "calls", "errors")
@@ -50,17 +52,26 @@ class SessionChange:
     with_intent: int
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placed:
+    """Events in the order in which they happened, and the ids of those that come first in their session."""
+
+    events: Sequence[Event]
+    starting: Set[str]
+    first_scripts: Set[str]
+
+
 def bucket_start(at: datetime, bucket: Bucket) -> datetime:
     width = WIDTH[bucket] // timedelta(milliseconds=1)
     return from_millis(to_millis(at) // width * width)
 
 
 def was_carried_out(event: Event) -> bool:
-    return event.outcome not in ("refused", "busy")
+    return event.outcome not in _NOT_CARRIED_OUT
 
 
 def ran_script(event: Event) -> bool:
-    return event.kind == "script" and was_carried_out(event)
+    return event.kind == "script" and event.outcome not in _NOT_CARRIED_OUT
 
 
 def _count(row: Row, event: Event, script: bool) -> None:
@@ -91,7 +102,8 @@ def tally_sessions(events: Sequence[Event]) -> list[Row]:
         row["errors"] += event.outcome == "error"
         for flag in event.flags:
             row[flag] += 1
-        row["started_at"] = row["counted_at"] = min(row["started_at"], event.at)
+        if event.at < row["started_at"]:
+            row["started_at"] = row["counted_at"] = event.at
         row["last_event_at"] = max(row["last_event_at"], event.at)
         if event.frustration is not None:
             row["frustration_max"] = max(event.frustration, row["frustration_max"] or 0)
@@ -118,36 +130,38 @@ def _new_session(event: Event) -> Row:
     }
 
 
-def placed(events: Sequence[Event], before: dict[str, tuple[int, int]]) -> list[StoredEvent]:
-    """Each event with its place in its session. `before`: how many events and scripts a session had."""
-    seen = {session_id: list(counts) for session_id, counts in before.items()}
-    out = []
-    for event in sorted(events, key=lambda event: (event.at, event.id)):
-        counts, script = seen[event.session_id], ran_script(event)
-        out.append(
-            StoredEvent(event=event, starts_session=counts[0] == 0, first_script=script and counts[1] == 0)
-        )
-        counts[0] += 1
-        counts[1] += script
-    return out
+def placed(events: Iterable[Event], before: Mapping[str, tuple[int, int]]) -> Placed:
+    """`before`: how many events and scripts a session had."""
+    in_order = sorted(events, key=attrgetter("at", "id"))
+    without_events = {session_id for session_id, (count, _) in before.items() if not count}
+    without_scripts = {session_id for session_id, (_, scripts) in before.items() if not scripts}
+    starting, first_scripts = set[str](), set[str]()
+    for event in in_order:
+        session_id = event.session_id
+        if session_id in without_events:
+            without_events.remove(session_id)
+            starting.add(event.id)
+        if session_id in without_scripts and ran_script(event):
+            without_scripts.remove(session_id)
+            first_scripts.add(event.id)
+    return Placed(events=in_order, starting=starting, first_scripts=first_scripts)
 
 
-def tally_hours(stored: Iterable[StoredEvent], became: Iterable[SessionChange] = ()) -> list[Row]:
+def tally_hours(placed: Placed, became: Iterable[SessionChange] = ()) -> list[Row]:
     rows: dict[tuple[str, str, str, int], Counts] = {}
 
     def counts_of(place: tuple[str, str, str], at: datetime) -> Counts:
         key = (*place, to_millis(at) // _HOUR_MS)
         return rows.get(key) or rows.setdefault(key, dict.fromkeys(ROLL_UP_COUNTS, 0))
 
-    for each in stored:
-        event = each.event
+    for event in placed.events:
         script = ran_script(event)
         counts = counts_of((event.org_id, event.source_id, event.environment), event.at)
         _count(counts, event, script)
-        counts["sessions"] += each.starts_session
+        counts["sessions"] += event.id in placed.starting
         if script:
             counts[duration_column(event.duration_ms)] += 1
-            if each.first_script:
+            if event.id in placed.first_scripts:
                 counts["first_scripts"] += 1
                 counts["first_script_successes"] += event.outcome == "ok"
         elif not was_carried_out(event):
@@ -179,7 +193,15 @@ def duration_column(duration_ms: int) -> str:
 
 
 def session_operations(events: Iterable[Event]) -> list[tuple[str, str]]:
-    return sorted({(event.session_id, name) for event in events for name in _operations(event)})
+    """Which session called which operation, each pair once."""
+    return sorted(
+        {
+            (event.session_id, name)
+            for event in events
+            for call in event.calls
+            if (name := call.get("operationId"))
+        }
+    )
 
 
 def tally_use(events: Iterable[Event], new_pairs: set[tuple[str, str]]) -> list[Row]:
@@ -213,10 +235,6 @@ def tally_use(events: Iterable[Event], new_pairs: set[tuple[str, str]]) -> list[
         dict(zip(names, (*place, from_millis(day * _DAY_MS)), strict=True)) | row
         for (*place, day), row in sorted(rows.items(), key=lambda item: item[0])
     ]
-
-
-def _operations(event: Event) -> set[str]:
-    return {name for call in event.calls if (name := call.get("operationId"))} if event.calls else set()
 
 
 def _add(row: Row, counts: Counts) -> None:

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Set
 from datetime import datetime
-from typing import Any
+from operator import itemgetter
+from typing import Any, NamedTuple
 
-from sqlalchemy import Row, bindparam, case, delete, select, update
+from sqlalchemy import Insert, bindparam, case, delete, select, update
 
-from ammeter.engines.db.bulk import put_rows
+from ammeter.engines.db.bulk import Bulk, column_names
 from ammeter.engines.db.database import Tx
 from ammeter.engines.db.dialects import merging_insert
 from ammeter.engines.db.tables import (
@@ -22,7 +23,7 @@ from ammeter.engines.db.tables import (
     telemetry_session_searches,
     telemetry_sessions,
 )
-from ammeter.features.telemetry.model import FLAGS, HIGH_FRUSTRATION, Event, StoredEvent
+from ammeter.features.telemetry.model import FLAGS, HIGH_FRUSTRATION, Event
 from ammeter.features.telemetry.tally import SessionChange
 from ammeter.features.telemetry.trail import Followed, follow, from_json, to_json
 
@@ -33,22 +34,38 @@ _s, _i, _a, _q = (
     telemetry_session_searches.c,
 )
 
-NEEDED = (
-    *(_s.id, _s.trail, _s.repeat, _s.flagged_by_person, _s.frustration_max, *(_s[flag] for flag in FLAGS)),
-    *(_s.counted_at, _s.strained, _s.has_intent),
-)
-"""What must be known of a session's row to follow it on."""
+
+class SessionRow(NamedTuple):
+    """What must be known of a session's row to follow it on."""
+
+    id: str
+    events: int
+    scripts: int
+    trail: dict[str, Any]
+    repeat: bool
+    flagged_by_person: bool
+    frustration_max: int | None
+    blocked_egress: int
+    secret_stripped: int
+    unknown_outcome_write: int
+    counted_at: datetime
+    strained: bool
+    has_intent: bool
+
+
+TOLD_BY_TRAIL = ("trail", "has_intent", "strained", "repeat", "flagged")
+"""Columns of a session's row that are written here."""
 
 
 def add_trails(
-    tx: Tx, stored: Iterable[StoredEvent], sessions: Mapping[str, Row[Any]], fresh: Set[str]
+    tx: Tx, in_order: Iterable[Event], sessions: Mapping[str, SessionRow], fresh: Set[str]
 ) -> list[SessionChange]:
     """`sessions`: the rows of the events' sessions as they are now, by id; `fresh`: those without earlier
-    events. What the sums must be told: which
-    of them have come to be strained, or to have an intent, or are so no longer."""
+    events. What the sums must be told: which of them have come to be strained, or to have an intent, or are
+    so no longer."""
     events: dict[str, list[Event]] = defaultdict(list)
-    for each in stored:
-        events[each.event.session_id].append(each.event)
+    for event in in_order:
+        events[event.session_id].append(event)
     followed = {
         session_id: follow(from_json(sessions[session_id].trail), events[session_id])
         for session_id in sorted(events)
@@ -61,7 +78,7 @@ def add_trails(
         _facts(sessions[session_id], each, repeat=session_id in again)
         for session_id, each in followed.items()
     ]
-    tx.execute(update(telemetry_sessions).where(_s.id == bindparam("session")), facts)
+    _KEEP_FACTS.run(tx, [_fact_values(fact) for fact in facts])
     return [
         change
         for fact in facts
@@ -69,7 +86,14 @@ def add_trails(
     ]
 
 
-def _change(was: Row[Any], event: Event, fact: Mapping[str, Any]) -> SessionChange | None:
+_KEEP_FACTS = Bulk(
+    (*TOLD_BY_TRAIL, "session"),
+    lambda _: update(telemetry_sessions).where(_s.id == bindparam("session")),
+)
+_fact_values = itemgetter(*TOLD_BY_TRAIL, "session")
+
+
+def _change(was: SessionRow, event: Event, fact: Mapping[str, Any]) -> SessionChange | None:
     strained, with_intent = fact["strained"] - was.strained, fact["has_intent"] - was.has_intent
     if not strained and not with_intent:
         return None
@@ -81,7 +105,7 @@ def _change(was: Row[Any], event: Event, fact: Mapping[str, Any]) -> SessionChan
     )
 
 
-def _facts(session: Row[Any], followed: Followed, *, repeat: bool) -> dict[str, Any]:
+def _facts(session: SessionRow, followed: Followed, *, repeat: bool) -> dict[str, Any]:
     trail = followed.trail
     troubled = trail.searched_again or trail.repeated_failure or trail.gave_up
     return {
@@ -100,7 +124,13 @@ def _add_intents(tx: Tx, followed: Mapping[str, Followed], firsts: Mapping[str, 
         for session_id, each in followed.items()
         for key in sorted(each.new_intents)
     ]
-    put_rows(tx, telemetry_session_intents, rows)
+    _PUT_INTENTS.run(tx, rows)
+
+
+_PUT_INTENTS = Bulk(
+    column_names(telemetry_session_intents),
+    lambda tx: merging_insert(tx, telemetry_session_intents).on_conflict_do_nothing(),
+)
 
 
 def _asked_before(tx: Tx, followed: Mapping[str, Followed], events: Mapping[str, list[Event]]) -> set[str]:
@@ -116,20 +146,21 @@ def _asked_before(tx: Tx, followed: Mapping[str, Followed], events: Mapping[str,
                 asking.append((row, session_id))
                 if row not in first or mine < first[row]:
                     first[row] = mine
-    if not first:
-        return set()
+    rows = [(*row, session_id, at) for row, (at, session_id) in sorted(first.items())]
+    owners = {row[:3]: row[3] for row in _PUT_ASKERS.fetch(tx, rows)}
+    return {session_id for row, session_id in asking if owners[row] != session_id}
+
+
+def _putting_askers(tx: Tx) -> Insert:
     making = merging_insert(tx, telemetry_askers)
     latest = case((making.excluded.at > _a.at, making.excluded.at), else_=_a.at)
     keeping = making.on_conflict_do_update(
         index_elements=[_a.source_id, _a.intent_key, _a.asker], set_={"at": latest}
     )
-    rows = [
-        {"source_id": row[0], "intent_key": row[1], "asker": row[2], "session_id": found[1], "at": found[0]}
-        for row, found in sorted(first.items())
-    ]
-    found = tx.execute(keeping.returning(_a.source_id, _a.intent_key, _a.asker, _a.session_id), rows)
-    owners = {(row.source_id, row.intent_key, row.asker): row.session_id for row in found}
-    return {session_id for row, session_id in asking if owners[row] != session_id}
+    return keeping.returning(_a.source_id, _a.intent_key, _a.asker, _a.session_id)
+
+
+_PUT_ASKERS = Bulk(column_names(telemetry_askers), _putting_askers)
 
 
 def _askers(event: Event) -> Iterable[str]:
@@ -142,23 +173,35 @@ def _keep_searches(
     tx: Tx, followed: Mapping[str, Followed], firsts: Mapping[str, Event], fresh: Set[str]
 ) -> None:
     """Searches of this batch with their texts; of earlier ones what has become of them."""
-    new, later, used = list[tuple[str, ...]](), list[dict[str, str]](), list[dict[str, str]]()
+    new, later, used = list[tuple[str, ...]](), list[tuple[str, ...]](), list[tuple[str, ...]]()
     for session_id, each in followed.items():
         org_id = firsts[session_id].org_id
         for key, (words, state) in sorted(each.searches.items()):
             if state == "used":
                 if session_id not in fresh:
-                    used.append({"session": session_id, "key": key})
+                    used.append((session_id, key))
             elif words:
                 new.append((session_id, key, org_id, words, state))
             else:
-                later.append({"session": session_id, "key": key, "became": state})
-    mine = (_q.session_id == bindparam("session"), _q.query_key == bindparam("key"))
-    if used:
-        tx.execute(delete(telemetry_session_searches).where(*mine), used)
-    if later:
-        tx.execute(update(telemetry_session_searches).where(*mine).values(state=bindparam("became")), later)
-    put_rows(tx, telemetry_session_searches, new, replacing=("state",))
+                later.append((state, session_id, key))
+    _DROP_SEARCHES.run(tx, used)
+    _SETTLE_SEARCHES.run(tx, later)
+    _PUT_SEARCHES.run(tx, new)
+
+
+def _putting_searches(tx: Tx) -> Insert:
+    making = merging_insert(tx, telemetry_session_searches)
+    return making.on_conflict_do_update(
+        index_elements=[_q.session_id, _q.query_key], set_={"state": making.excluded.state}
+    )
+
+
+_THAT_SEARCH = (_q.session_id == bindparam("session"), _q.query_key == bindparam("key"))
+_DROP_SEARCHES = Bulk(("session", "key"), lambda _: delete(telemetry_session_searches).where(*_THAT_SEARCH))
+_SETTLE_SEARCHES = Bulk(
+    ("state", "session", "key"), lambda _: update(telemetry_session_searches).where(*_THAT_SEARCH)
+)
+_PUT_SEARCHES = Bulk(column_names(telemetry_session_searches), _putting_searches)
 
 
 def prune_trails(tx: Tx, session_ids: Sequence[str]) -> None:
