@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Annotated, Any, Literal
 
 from fastapi import APIRouter, Query
@@ -14,7 +15,7 @@ from ammeter.doors.http.strict import CurrentCall, Record, StrictRoute
 from ammeter.doors.rest.errors import errors
 from ammeter.engines.db.database import Tx
 from ammeter.features.orgs import audit, service
-from ammeter.features.orgs.model import AuditEvent, AuditQuery, RoleName
+from ammeter.features.orgs.model import AuditEvent, AuditQuery, Organization, Role, RoleName, Usage
 
 router = APIRouter(tags=["org"], route_class=StrictRoute)
 
@@ -50,14 +51,19 @@ async def get_org(call: CurrentCall) -> OrgRecord:
 
 def _org(tx: Tx, caller: Caller) -> OrgRecord:
     org = caller.principal.org
-    usage = service.read_usage(tx, org)
+    return _org_record(org, caller.principal.role, service.read_usage(tx, org))
+
+
+@lru_cache(maxsize=1_000)
+def _org_record(org: Organization, role: Role, usage: Usage) -> OrgRecord:
+    """The same for the same: what is asked at each start of a client seldom changes."""
     return OrgRecord(
         id=org.id,
         name=org.name,
         slug=org.slug,
         region=org.region,
         created_at=org.created_at,
-        role=caller.principal.role.word,
+        role=role.word,
         features=FeaturesRecord(mcp_analytics=org.mcp_analytics, code_mode=org.code_mode),
         usage=UsageRecord(
             period_start=usage.period_start,
