@@ -12,6 +12,7 @@ told, and which of them is over the limit.
 from __future__ import annotations
 
 import argparse
+import gc
 import tempfile
 import time
 from collections.abc import Iterator
@@ -139,6 +140,8 @@ def prepare(house: House, asked: argparse.Namespace) -> str:
 
 
 def main() -> None:
+    # As the product's own process has it, see `ammeter/__main__.py`.
+    gc.set_threshold(100_000, 50, 50)
     options = argparse.ArgumentParser()
     options.add_argument("--sessions", type=int, default=50_000)
     options.add_argument("--tasks", type=float, default=9.2)

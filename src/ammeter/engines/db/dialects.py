@@ -141,12 +141,14 @@ def _sqlite_connect(connection: sqlite3.Connection) -> sqlite3.Cursor:
 
 def _sqlite_writer_connect(connection: sqlite3.Connection, _: ConnectionPoolEntry) -> None:
     cursor = _sqlite_connect(connection)
+    # Of a new file: events and runs are rows of a kilobyte, and storing them takes a tenth less than in 4096.
+    cursor.execute("PRAGMA page_size = 8192")
     cursor.execute("PRAGMA journal_mode = WAL")
     # FULL: a commit that was acknowledged survives a power cut, not only a killed process.
     cursor.execute("PRAGMA synchronous = FULL")
     # A large batch stays in memory until its commit, and is not written to the file at every one.
     cursor.execute("PRAGMA cache_size = -32768")
-    cursor.execute("PRAGMA wal_autocheckpoint = 4000")
+    cursor.execute("PRAGMA wal_autocheckpoint = 2000")
     cursor.close()
 
 
