@@ -1,9 +1,10 @@
 """Scripts end to end over streamable HTTP: Ammeter beside FastMCP's CodeMode and @utcp/code-mode, over the
 same API on the same machine in one run; then what a large SDK, the workers and the prompt cost.
 
-    python -m benchmarks.codemode [--seconds 3] [--clients 1,8,32] [--only trivial]
+    python -m benchmarks.codemode [--seconds 5] [--clients 1,8,32] [--only trivial]
 
-Each row is one server under so many clients that each send the next script when the last one is answered.
+Each row is one server under so many clients that each send the next script when the last one is answered;
+the servers take turns, and medians of their rounds are shown.
 CPU is that of the server and all processes it started, per script; the API's and the clients' is not in it.
 Node 22 or newer must be on PATH for @utcp/code-mode (scripts/install-node prints where).
 """
@@ -16,7 +17,7 @@ import subprocess
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from statistics import median
 
 import aiohttp
@@ -28,6 +29,7 @@ from benchmarks.machine import machine
 
 OPERATIONS = 20
 LARGE = 1_000
+ROUNDS = 5
 ACCEPT = {
     "accept": "application/json, text/event-stream",
     "content-type": "application/json",
@@ -69,19 +71,28 @@ async def load(rival: Rival, code: str, clients: int, seconds: float, url: str =
     )
 
 
+def middle(rounds: list[Round]) -> Round:
+    return Round(**{each.name: median(getattr(one, each.name) for one in rounds) for each in fields(Round)})
+
+
 def compare(rivals: list[Rival], kinds: list[str], clients: list[int], seconds: float) -> None:
+    """Rivals take turns in each row: a machine that is slow for a moment is slow for all of them."""
     print(f"\n{'':42} {'scripts/s':>10} {'p50 ms':>8} {'p99 ms':>8} {'CPU ms':>8} {'ratio':>7}")
     for kind in kinds:
         for rival in rivals:
             asyncio.run(load(rival, rival.scripts[kind], 8, 0.5))
         for count in clients:
             print(f"{kind}, {count} client{'s' if count > 1 else ''}")
-            ours = 0.0
-            for rival in rivals:
-                row = asyncio.run(load(rival, rival.scripts[kind], count, seconds))
-                ours = ours or row.per_second
+            rounds: dict[str, list[Round]] = {rival.name: [] for rival in rivals}
+            for _ in range(ROUNDS):
+                for rival in rivals:
+                    made = asyncio.run(load(rival, rival.scripts[kind], count, seconds / ROUNDS))
+                    rounds[rival.name].append(made)
+            rows = {name: middle(made) for name, made in rounds.items()}
+            ours = rows[rivals[0].name].per_second
+            for name, row in rows.items():
                 print(
-                    f"  {rival.name:40} {row.per_second:10.0f} {row.p50_ms:8.2f} {row.p99_ms:8.2f}"
+                    f"  {name:40} {row.per_second:10.0f} {row.p50_ms:8.2f} {row.p99_ms:8.2f}"
                     f" {row.cpu_ms:8.2f} {ours / row.per_second:7.2f}",
                     flush=True,
                 )
@@ -98,7 +109,7 @@ def entered(stack: ExitStack, start: Callable[[str], AbstractContextManager[Riva
 
 def main() -> None:
     options = argparse.ArgumentParser()
-    options.add_argument("--seconds", type=float, default=3.0)
+    options.add_argument("--seconds", type=float, default=5.0)
     options.add_argument("--clients", default="1,8,32")
     options.add_argument("--only", default="")
     options.add_argument("--alone", action="store_true", help="Ammeter without its rivals")
@@ -106,7 +117,7 @@ def main() -> None:
     kinds = [kind for kind in KINDS if chosen.only in kind]
     clients = [int(count) for count in chosen.clients.split(",")]
     print(machine())
-    print(f"an API of {OPERATIONS} operations on the same machine; {chosen.seconds:g} s a row")
+    print(f"an API of {OPERATIONS} operations beside them; {chosen.seconds:g} s in {ROUNDS} rounds a row")
     with ExitStack() as stack:
         url = stack.enter_context(servers.upstream(OPERATIONS))
         sizes = {"bench": OPERATIONS, "bench-large": LARGE}

@@ -13,6 +13,7 @@ import tarfile
 import zipfile
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import lru_cache
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,9 @@ from tests.engines.mcp_client.faulty import answering, said
 NPM_PATH = f"{Path(shutil.which('npm') or '/usr/bin/npm').parent}:/usr/bin:/bin"
 
 
+@lru_cache
 def npm_package(version: str) -> bytes:
+    """Packed once: the time of packing is in it, and its digest is told before it is fetched."""
     told = {
         "name": "tiny-server",
         "version": version,
