@@ -63,7 +63,8 @@ def _searched(tx: Tx, org_id: str, asked: RunQuery, page: PageRequest, column: A
     """Texts are read twice, for the page and for the total, only where there is more than the page."""
     where = _where(org_id, asked)
     if column is None:
-        rows = _slice(tx, where, _order(asked), offset=page.offset, limit=page.page_size)
+        order = _order(down=asked.sort.startswith("-"))
+        rows = _slice(tx, where, order, offset=page.offset, limit=page.page_size)
         if len(rows) < page.page_size and (rows or page.offset == 0):
             return _Found(rows, page.offset + len(rows))
         return _Found(rows, _count(tx, where))
@@ -89,21 +90,27 @@ def _searched_since(tx: Tx, org_id: str, since: datetime) -> datetime:
 def _from_days(
     tx: Tx, org_id: str, asked: RunQuery, page: PageRequest, days: Sequence[Day]
 ) -> Sequence[RowMapping]:
-    """Days that lie wholly before the page are passed over by their counts."""
-    offset, where = page.offset, _where(org_id, asked)
-    if asked.sort.startswith("-"):
-        left = list(days)
-        while left and left[-1].count <= offset:
-            before = left.pop()
-            offset -= before.count
-            where = [*_where(org_id, asked), runs.c.at < before.since]
-    else:
-        left = list(reversed(days))
-        while left and left[-1].count <= offset:
-            offset -= left.pop().count
-        if left:
-            where = _where(org_id, replace(asked, since=left[-1].since))
-    return _slice(tx, where, _order(asked), offset=offset, limit=page.page_size) if left else []
+    """Days that lie wholly before the page are passed over by their counts; where it is nearer to the other
+    end of its day, it is read from there."""
+    down, offset, size = asked.sort.startswith("-"), page.offset, page.page_size
+    left = list(days if down else reversed(days))
+    until: datetime | None = None
+    while left and left[-1].count <= offset:
+        passed = left.pop()
+        offset -= passed.count
+        until = passed.since
+    if not left:
+        return []
+    day = left[-1]
+    if not down:
+        until = left[-2].since if len(left) > 1 else None
+    since_day = _where(org_id, replace(asked, since=day.since))
+    before = [] if until is None else [runs.c.at < until]
+    if offset > day.count // 2 and offset + size <= day.count:
+        from_end = day.count - offset - size
+        return _slice(tx, [*since_day, *before], _order(down=not down), offset=from_end, limit=size)[::-1]
+    where = [*_where(org_id, asked), *before] if down else since_day
+    return _slice(tx, where, _order(down=down), offset=offset, limit=size)
 
 
 def _by_value(
@@ -146,8 +153,7 @@ def _slice(
     return [found[run_id] for run_id in ids]
 
 
-def _order(asked: RunQuery) -> Sequence[Any]:
-    down = asked.sort.startswith("-")
+def _order(*, down: bool) -> Sequence[Any]:
     return (runs.c.at.desc(), runs.c.id.desc()) if down else (runs.c.at, runs.c.id)
 
 
