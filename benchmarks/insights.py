@@ -28,6 +28,7 @@ from ammeter.asgi import build_app
 from ammeter.base.clock import now
 from ammeter.base.ids import new_id
 from ammeter.cli.demo_seed.days import Shop, sessions_of_day
+from ammeter.cli.demo_seed.load import BATCH
 from ammeter.cli.house import operator
 from ammeter.features.insights.refresh import refresh
 from ammeter.features.orgs import keys, service
@@ -41,7 +42,6 @@ from tests.postgres import postgres_server
 
 RANGES = ("24h", "7d", "30d", "90d")
 DAYS = 90
-BATCH = 5_000
 LIMIT_MS = 150
 
 

@@ -30,7 +30,7 @@ from ammeter.wiring import House
 DAYS = 90
 FEW_A_DAY = 10
 MANY_A_DAY = 60
-BATCH = 5_000
+BATCH = 20_000
 SMALL_BATCH = 300
 
 log = logging.getLogger("ammeter.demo_seed")
