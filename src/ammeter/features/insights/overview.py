@@ -30,11 +30,9 @@ def read_overview(
     end = window.until + _MOMENT
     sources = actor.source_ids
 
-    def sums(since: datetime, until: datetime) -> list[Row]:
-        return store.sums(tx, org.id, window.bucket, since=since, until=until, source_ids=sources)
-
-    rows = sums(window.since, end)
-    mine, before = _added(rows), _added(sums(window.previous_since, window.since))
+    rows = store.sums(tx, org.id, window.bucket, since=window.since, until=end, source_ids=sources)
+    earlier = {"since": window.previous_since, "until": window.since}
+    mine, before = _added(rows), store.total(tx, org.id, window.bucket, **earlier, source_ids=sources)
     return Overview(
         window=window,
         kpis=_kpis(mine, before),

@@ -81,7 +81,8 @@ def list_topics(
     topics = {row["id"]: row for row in _rows(tx, org_id)}
     merged = _merged(topics.values())
     figures = _by_topic(merged, read_figures(tx, TOPICS, span) if told is None else told)
-    before = _by_topic(merged, read_figures(tx, TOPICS, _span_before(span)))
+    # All of the range before only where the order goes by it; else of what is shown.
+    before = _before(tx, merged, span) if sort == "trend" else {}
     shown = [one for one in figures if one in topics and (archived or not topics[one]["archived"])]
     shown.sort(
         key=lambda one: (
@@ -92,6 +93,8 @@ def list_topics(
         )
     )
     page = [topics[one] for one in shown[:limit]]
+    if sort != "trend":
+        before = _before(tx, merged, span, [*shown[:limit], *merged])
     return _topics(tx, page, figures, before, merged, span)
 
 
@@ -115,7 +118,7 @@ def get_topic(
     merged = {old: new for old, new in _merged(topics.values()).items() if new == topic_id}
     ids = (topic_id, *merged)
     figures = _by_topic(merged, read_figures(tx, TOPICS, span, ids))
-    before = _by_topic(merged, read_figures(tx, TOPICS, _span_before(span), ids))
+    before = _before(tx, merged, span, ids)
     return _topics(tx, [row], figures, before, merged, span)[0]
 
 
@@ -233,8 +236,12 @@ def _merged(rows: Iterable[Mapping[str, Any]]) -> dict[str, str]:
     return {row["id"]: row["merged_into"] for row in rows if row["merged_into"]}
 
 
-def _span_before(span: Span) -> Span:
-    return replace(span, since=span.since - (span.until - span.since), until=span.since)
+def _before(
+    tx: Tx, merged: Mapping[str, str], span: Span, topic_ids: Sequence[str] | None = None
+) -> dict[str, Counter[str]]:
+    """By topic, of the range of the same length before this one."""
+    earlier = replace(span, since=span.since - (span.until - span.since), until=span.since)
+    return _by_topic(merged, read_figures(tx, TOPICS, earlier, topic_ids))
 
 
 def _by_topic(merged: Mapping[str, str], figures: Figures) -> dict[str, Counter[str]]:

@@ -12,6 +12,7 @@ from sqlalchemy import (
     ColumnElement,
     Insert,
     RowMapping,
+    Select,
     Table,
     case,
     delete,
@@ -274,16 +275,43 @@ def sums(
     environment: str | None = None,
 ) -> list[Row]:
     """Counters by bucket, in order, added up over sources and environments; empty buckets are absent."""
-    table = _ROLL_UPS[bucket]
-    t = table.c
-    added: list[ColumnElement[Any]] = [func.sum(t[name]).label(name) for name in ROLL_UP_COUNTS]
-    chosen = select(t.at, *added).where(t.org_id == org_id, t.at >= bucket_start(since, bucket), t.at < until)
-    if source_ids is not None:
-        chosen = chosen.where(t.source_id.in_(source_ids))
+    at = _ROLL_UPS[bucket].c.at
+    chosen = _summed(bucket, org_id, since, until, source_ids, at)
     if environment is not None:
-        chosen = chosen.where(t.environment == environment)
-    rows = tx.execute(chosen.group_by(t.at).order_by(t.at)).mappings()
-    return [{"at": row["at"], **{name: int(row[name]) for name in ROLL_UP_COUNTS}} for row in rows]
+        chosen = chosen.where(_ROLL_UPS[bucket].c.environment == environment)
+    rows = tx.execute(chosen.group_by(at).order_by(at))
+    return [dict(zip(_AT_AND_COUNTS, (when, *map(int, counts)), strict=True)) for when, *counts in rows]
+
+
+def total(
+    tx: Tx,
+    org_id: str,
+    bucket: Bucket,
+    *,
+    since: datetime,
+    until: datetime,
+    source_ids: Sequence[str] | None = None,
+) -> dict[str, int]:
+    """The same, all buckets added up."""
+    counts = tx.execute(_summed(bucket, org_id, since, until, source_ids)).one()
+    return dict(zip(ROLL_UP_COUNTS, (int(count or 0) for count in counts), strict=True))
+
+
+_AT_AND_COUNTS = ("at", *ROLL_UP_COUNTS)
+
+
+def _summed(
+    bucket: Bucket,
+    org_id: str,
+    since: datetime,
+    until: datetime,
+    source_ids: Sequence[str] | None,
+    *by: ColumnElement[Any],
+) -> Select[*tuple[Any, ...]]:
+    t = _ROLL_UPS[bucket].c
+    added: list[ColumnElement[Any]] = [func.sum(t[name]).label(name) for name in ROLL_UP_COUNTS]
+    chosen = select(*by, *added).where(t.org_id == org_id, t.at >= bucket_start(since, bucket), t.at < until)
+    return chosen if source_ids is None else chosen.where(t.source_id.in_(source_ids))
 
 
 def first_day(tx: Tx, org_id: str, *, source_ids: Sequence[str] | None = None) -> datetime | None:
