@@ -81,8 +81,7 @@ def list_topics(
     topics = {row["id"]: row for row in _rows(tx, org_id)}
     merged = _merged(topics.values())
     figures = _by_topic(merged, read_figures(tx, TOPICS, span) if told is None else told)
-    # All of the range before only where the order goes by it; else of what is shown.
-    before = _before(tx, merged, span) if sort == "trend" else {}
+    before = _before(tx, merged, span)
     shown = [one for one in figures if one in topics and (archived or not topics[one]["archived"])]
     shown.sort(
         key=lambda one: (
@@ -93,8 +92,6 @@ def list_topics(
         )
     )
     page = [topics[one] for one in shown[:limit]]
-    if sort != "trend":
-        before = _before(tx, merged, span, [*shown[:limit], *merged])
     return _topics(tx, page, figures, before, merged, span)
 
 
