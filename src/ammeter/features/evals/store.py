@@ -26,18 +26,17 @@ _COUNTED = (
     .where(runs.c.id == bindparam("run"))
     .with_for_update()
 )
-_RUN_FIELDS = column_names(runs)
-_run_values = attrgetter(*_RUN_FIELDS)
-_INSERT_RUN = Bulk(_RUN_FIELDS, lambda _: insert(runs))
+_run_values = attrgetter(*column_names(runs))
+_INSERT_RUN = Bulk(column_names(runs), lambda _: insert(runs))
 _INSERT_EVENTS = Bulk(column_names(run_events), lambda _: insert(run_events))
 _INSERT_EVALUATION = Bulk(column_names(run_evaluations), lambda _: insert(run_evaluations))
 _OVER = ("succeeded", "failed", "cancelled")
 
 
 def insert_run(tx: Tx, run: Run) -> None:
-    values = _run_values(run)
-    _INSERT_RUN.run(tx, [values])
-    count_store.add(tx, {count_store.place_of(dict(zip(_RUN_FIELDS, values, strict=True))): 1})
+    _INSERT_RUN.run(tx, [_run_values(run)])
+    place = count_store.place_of({name: getattr(run, name) for name in count_store.TOLD_BY})
+    count_store.add(tx, {place: 1})
 
 
 def update_run(tx: Tx, run_id: str, changes: Mapping[str, Any]) -> None:
