@@ -24,8 +24,8 @@ def test_a_killed_workers_job_is_taken_over_and_finished_once(postgres_url: str,
         with house.db.write() as tx:
             job_id = house.jobs.enqueue(tx, kind=check_job.KIND, payload={"seconds": 8}).job.id
         until(lambda: read(house, job_id).progress > 0, "the first worker is in the middle of the job")
+        first.kill()
         with running(tmp_path, "--role", "worker", name="worker-2", database_url=postgres_url):
-            first.kill()
             until(lambda: read(house, job_id).status is Status.SUCCEEDED, "the other worker ends it", 60)
         assert read(house, job_id).attempts == 2
         assert len(checks_written_down(house)) == 1
