@@ -14,7 +14,7 @@ from pathlib import Path
 
 import httpx2
 
-READY_S = 30.0
+READY_S = 120.0
 
 
 @dataclass(slots=True)
@@ -87,7 +87,7 @@ def run_command(
     )
 
 
-def until(holds: Callable[[], bool], what: str, timeout_s: float = 15.0) -> None:
+def until(holds: Callable[[], bool], what: str, timeout_s: float = 60.0) -> None:
     """Wait, bounded, until something holds."""
     deadline = time.monotonic() + timeout_s
     while not holds():

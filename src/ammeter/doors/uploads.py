@@ -97,7 +97,7 @@ class SignedRoute(StrictRoute):
             raise StaleTimestamp(f"x-service-timestamp must be within {_SKEW_S} seconds of now.")
         body = await request.body()
         message = timestamp.encode() + b"." + body
-        expected = hmac.new(bearer_of(request).encode(), message, hashlib.sha256).hexdigest()
+        expected = hmac.new(bearer_of(request.headers).encode(), message, hashlib.sha256).hexdigest()
         if not hmac.compare_digest(expected, signature.lower()):
             raise InvalidSignature("x-service-signature does not fit this body, timestamp and API key.")
 

@@ -20,6 +20,7 @@ from ammeter.features.gateway.live import Target, find_preview, find_target
 from ammeter.wiring import House
 
 HOSTED_BASE = "/product-mcp"
+_NO_QUERY: dict[str, str] = {}
 
 
 class HostedMcp(McpDoor[HostedVisit]):
@@ -29,7 +30,7 @@ class HostedMcp(McpDoor[HostedVisit]):
         house.recorder.start()
 
     async def admit(self, request: Request, call: Call) -> HostedVisit:
-        query = request.query_params
+        query = request.query_params if request.scope["query_string"] else _NO_QUERY
         slug = request.scope["path"].removeprefix(HOSTED_BASE + "/")
         if (bundle_id := query.get("bundle")) is not None:
             target, caller = await call.read_few(_preview, slug, bundle_id)
@@ -38,7 +39,7 @@ class HostedMcp(McpDoor[HostedVisit]):
         return HostedVisit(
             target=target,
             principal=caller.principal,
-            headers=request.headers,
+            headers=call.headers,
             request_id=notes_of(request.scope).request_id,
             read_only=query.get("mode") == "read",
         )

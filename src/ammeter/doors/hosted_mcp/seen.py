@@ -198,7 +198,7 @@ def _tags(live: LiveBundle, header: Header, headers: Mapping[str, str]) -> dict[
         if tag.source == "static":
             value: str | None = tag.value
         elif tag.source == "header":
-            value = headers.get(tag.value)
+            value = headers.get(tag.value.lower())
         else:
             value = header.tags.get(tag.value.lower())
         if value:

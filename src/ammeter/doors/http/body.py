@@ -74,12 +74,7 @@ class GuardedBody:
 def parse_json(body: bytes) -> Any:
     """The value of a JSON body; MalformedJson says what is wrong and where."""
     try:
-        return json.loads(
-            body.decode("utf-8"),
-            object_pairs_hook=_without_twins,
-            parse_constant=_no_constant,
-            parse_float=_finite,
-        )
+        return _decoder.decode(body.decode("utf-8"))
     except UnicodeDecodeError as error:
         raise MalformedJson(f"The body is not UTF-8 (byte {error.start}).") from None
     except json.JSONDecodeError as error:
@@ -117,3 +112,8 @@ def _finite(text: str) -> float:
     if math.isinf(number):
         raise _NotJson(f"{text[:30]} is too large a number")
     return number
+
+
+_decoder = json.JSONDecoder(
+    object_pairs_hook=_without_twins, parse_constant=_no_constant, parse_float=_finite
+)

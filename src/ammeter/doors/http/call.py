@@ -6,7 +6,7 @@ The work of a request is one function of a transaction and a caller, run in one 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Concatenate, ParamSpec, TypeVar
 
 from starlette.requests import Request
@@ -42,6 +42,7 @@ class Call:
     def __init__(self, house: House, request: Request) -> None:
         self._house = house
         self._request = request
+        self.headers = _headers_of(request)
         self._caller: Caller | None = None
 
     @property
@@ -50,7 +51,7 @@ class Call:
 
     async def authenticate(self) -> None:
         """Know the caller, and that it keeps to its rate, before anything else of the request is judged."""
-        principal = await self._house.db.read_few(lambda tx: authenticate(tx, bearer_of(self._request)))
+        principal = await self._house.db.read_few(lambda tx: authenticate(tx, bearer_of(self.headers)))
         notes = notes_of(self._request.scope)
         notes.key_id = principal.key.key_id
         client = self._request.client
@@ -117,8 +118,15 @@ class Call:
             raise RateLimited(message, retry_after_s=taken.retry_after_s)
 
 
-def bearer_of(request: Request) -> str:
-    scheme, _, token = request.headers.get("authorization", "").partition(" ")
+def _headers_of(request: Request) -> Mapping[str, str]:
+    """By name in lower case, the first where one came twice. Each look into starlette's walks all of them."""
+    return {
+        name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(request.scope["headers"])
+    }
+
+
+def bearer_of(headers: Mapping[str, str]) -> str:
+    scheme, _, token = headers.get("authorization", "").partition(" ")
     if scheme.lower() != "bearer":
         raise Unauthenticated
     return token.strip()

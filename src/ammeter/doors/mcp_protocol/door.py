@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Any, Generic, TypeVar
 
 from starlette.requests import Request
@@ -66,11 +67,11 @@ class McpDoor(ABC, Generic[V]):
             return _only_post(notes_of(request.scope).request_id)
         call = Call(self._house, request)
         await call.authenticate()
-        self._check_origin(request)
+        self._check_origin(call.headers)
         visit = await self.admit(request, call)
-        _check_media(request)
+        _check_media(call.headers)
         body = await request.body()
-        messages, is_batch = read_messages(body, request.headers)
+        messages, is_batch = read_messages(body, call.headers)
         visit.bytes_in = len(body)
         if is_batch:
             return await self._answer_batch(visit, messages)
@@ -80,7 +81,7 @@ class McpDoor(ABC, Generic[V]):
         if not message.wants_answer:
             return Response(status_code=202)
         work = asyncio.ensure_future(self._result(visit, message))
-        streams = "text/event-stream" in request.headers.get("accept", "")
+        streams = "text/event-stream" in visit.headers.get("accept", "")
         return await respond(
             work,
             message,
@@ -107,9 +108,9 @@ class McpDoor(ABC, Generic[V]):
             raise
         return result_of(message, result, visit.session_handle)
 
-    def _check_origin(self, request: Request) -> None:
+    def _check_origin(self, headers: Mapping[str, str]) -> None:
         """A page in someone's browser may not talk to the endpoint behind their back."""
-        origin = request.headers.get("origin")
+        origin = headers.get("origin")
         if origin and not self._hosts.allows(origin.partition("://")[2].encode()):
             raise Refusal(-32000, "This origin is not among AMMETER_ALLOWED_HOSTS.", status=403)
 
@@ -121,11 +122,11 @@ def _only_post(request_id: str) -> Response:
     return response
 
 
-def _check_media(request: Request) -> None:
-    kind = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
+def _check_media(headers: Mapping[str, str]) -> None:
+    kind = headers.get("content-type", "application/json").partition(";")[0].strip().lower()
     if kind != "application/json":
         raise UnsupportedMediaType(f"Send messages as application/json; this one came as {kind[:80]!r}.")
-    accept = request.headers.get("accept", "*/*").lower()
+    accept = headers.get("accept", "*/*").lower()
     if not any(word in accept for word in ("application/json", "text/event-stream", "*/*", "application/*")):
         raise NotAcceptable(
             "Accept application/json and text/event-stream; the request accepts neither of them."

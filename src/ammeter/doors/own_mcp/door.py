@@ -140,7 +140,7 @@ class OwnMcp(McpDoor[OwnVisit]):
 
     async def admit(self, request: Request, call: Call) -> OwnVisit:
         return OwnVisit(
-            headers=request.headers,
+            headers=call.headers,
             request_id=notes_of(request.scope).request_id,
             call=call,
             request=request,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import ctypes
 import json
 import struct
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -22,7 +22,8 @@ from ammeter.engines.sandbox.step import Step, Trapped, share_time
 
 INPUT_BYTES = 64 << 10
 _PAGE = 4096
-_GAP_BYTES = 256 << 10
+_GAP_BYTES = 512 << 10
+_FILL_GAP_BYTES = 16 << 10
 _BOOT_FUEL = 4_000_000_000
 _BOOT_MEMORY_BYTES = 192 << 20
 # The engine counts its stack on the 1 MiB that the binary reserves; half of it stays free for errors.
@@ -57,6 +58,8 @@ class Image:
     """The memory where it differs from a new instance's: offset and bytes; empty where a slot holds it."""
     slot: Slot | None = None
     size_bytes: int = 0
+    written: tuple[tuple[int, int], ...] = ()
+    """Where every script writes: offset and size."""
 
 
 def boot(engine: wasmtime.Engine, sealed: bytes, prelude: list[str]) -> tuple[bytes, Layout]:
@@ -97,7 +100,8 @@ def sdk_image(
     # Not collected: that would touch every object, and every touched page is copied for every script.
     loaded = guest.memory_bytes()
     runs = tuple(_differences(fresh, loaded))
-    slot = shelf.put(_merged(runs, loaded)) if shelf else None
+    spans = _merged(((place, len(content)) for place, content in runs), _GAP_BYTES)
+    slot = shelf.put([(start, loaded[start:end]) for start, end in spans]) if shelf else None
     return replace(
         base,
         pages=len(loaded) // PAGE_BYTES,
@@ -225,16 +229,20 @@ def _differences(before: bytes, after: bytes) -> Iterator[tuple[int, bytes]]:
         yield start, after[start:]
 
 
-def _merged(runs: Sequence[tuple[int, bytes]], memory: bytes) -> list[tuple[int, bytes]]:
-    """Fewer and longer: a mapping costs as much as a few pages."""
+def written_spans(before: bytes, after: bytes) -> tuple[tuple[int, int], ...]:
+    runs = ((place, len(content)) for place, content in _differences(before, after))
+    return tuple((start, end - start) for start, end in _merged(runs, _FILL_GAP_BYTES))
+
+
+def _merged(runs: Iterable[tuple[int, int]], gap_bytes: int) -> list[tuple[int, int]]:
+    """Fewer and longer: a call to the system costs as much as a few pages. Gives starts and ends."""
     spans: list[tuple[int, int]] = []
-    for place, content in runs:
-        end = place + len(content)
-        if spans and place - spans[-1][1] <= _GAP_BYTES:
-            spans[-1] = (spans[-1][0], end)
+    for place, size in runs:
+        if spans and place - spans[-1][1] <= gap_bytes:
+            spans[-1] = (spans[-1][0], place + size)
         else:
-            spans.append((place, end))
-    return [(start, memory[start:end]) for start, end in spans]
+            spans.append((place, place + size))
+    return spans
 
 
 def _drawn(state: int) -> int:

@@ -15,7 +15,7 @@ from typing import Any
 import wasmtime
 
 from ammeter.engines.sandbox.image import Image, ImageFailed, sdk_image
-from ammeter.engines.sandbox.instance import Instance
+from ammeter.engines.sandbox.instance import Instance, tried
 from ammeter.engines.sandbox.shelf import Shelf
 
 _SPARES = 4
@@ -58,7 +58,7 @@ class Images:
             try:
                 next(loading.slices)
             except StopIteration as ended:
-                self._kept[number] = Loaded(image=ended.value, client_name=loading.client_name)
+                self._kept[number] = Loaded(image=tried(ended.value), client_name=loading.client_name)
             except ImageFailed as failed:
                 self._kept[number] = str(failed)
             else:

@@ -78,6 +78,7 @@ class Link(asyncio.Protocol):
         self._transport: asyncio.Transport | None = None
         self._heard_at = time.monotonic()
         self._unhurried = b""
+        self._patience: asyncio.TimerHandle | None = None
 
     @property
     def is_lost(self) -> bool:
@@ -91,19 +92,20 @@ class Link(asyncio.Protocol):
         return time.monotonic() - self._heard_at
 
     def send(self, number: int, kind: ToWorker, payload: bytes = b"") -> None:
-        if self._transport is not None and not self.is_lost:
-            self._transport.write(self._unhurried + wire.frame(number, kind, payload))
-            self._unhurried = b""
+        self._write(wire.frame(number, kind, payload))
 
     def send_along(self, number: int, kind: ToWorker) -> None:
         """With the next message, or alone after a while: to wake the worker costs more than the message."""
-        if not self._unhurried:
-            asyncio.get_running_loop().call_later(_ALONG_S, self._send_unhurried)
+        if self._patience is None:
+            self._patience = asyncio.get_running_loop().call_later(_ALONG_S, self._write, b"")
         self._unhurried += wire.frame(number, kind)
 
-    def _send_unhurried(self) -> None:
-        if self._unhurried and self._transport is not None and not self.is_lost:
-            self._transport.write(self._unhurried)
+    def _write(self, content: bytes) -> None:
+        if self._patience is not None:
+            self._patience.cancel()
+            self._patience = None
+        if self._transport is not None and not self.is_lost:
+            self._transport.write(self._unhurried + content)
             self._unhurried = b""
 
     def lose(self, reason: str) -> None:

@@ -7,8 +7,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import Any
 
+from ammeter.engines.compiler import manifest
 from ammeter.engines.egress.client import Egress
 from ammeter.engines.sandbox.port import (
     Busy,
@@ -89,7 +91,8 @@ async def execute_script(
         deadline=time.monotonic() + live.timeout_s,
         lane=workshop.lanes.of(tenant),
     )
-    script = Script(code=code, sdk=live.sdk_js, client_name=client, limits=_limits(live), tenant=tenant)
+    limits = _limits(live.timeout_s, live.manifest.limits)
+    script = Script(code=code, sdk=live.sdk_js, client_name=client, limits=limits, tenant=tenant)
     if on_start is not None:
         on_start(host)
     try:
@@ -140,15 +143,16 @@ def _nothing_ran(kind: str, message: str, invented: tuple[str, ...] = ()) -> Exe
     )
 
 
-def _limits(live: LiveBundle) -> Limits:
-    wall_ms = round(live.timeout_s * 1000)
+@lru_cache(maxsize=256)
+def _limits(timeout_s: float, wanted: manifest.Limits) -> Limits:
+    wall_ms = round(timeout_s * 1000)
     return Limits(
         wall_ms=wall_ms,
         cpu_ms=min(wall_ms, 5_000),
-        memory_bytes=live.manifest.limits.memory_mb * 1024 * 1024,
+        memory_bytes=wanted.memory_mb * 1024 * 1024,
         output_bytes=_OUTPUT_BYTES,
         # One more than the host allows: the host's refusal says it better.
-        calls=live.manifest.limits.max_calls * 2 + 1,
+        calls=wanted.max_calls * 2 + 1,
         call_bytes=MAX_RESPONSE_BYTES * 2,
         script_bytes=MAX_CODE_BYTES,
     )

@@ -16,6 +16,7 @@ _MAX_CUTS = 20
 _NOTE = 40
 """Room that the word about a cut takes."""
 _NAME = re.compile(r"[A-Za-z_$][\w$]*")
+_encoder = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +30,7 @@ class Cut:
 
 def size(value: Any) -> int:
     """Characters that a value takes as JSON."""
-    return len(json.dumps(value, ensure_ascii=False, separators=(",", ":")))
+    return len(_encoder.encode(value))
 
 
 def fit(value: Any, room: int) -> tuple[Any, tuple[Cut, ...]]:

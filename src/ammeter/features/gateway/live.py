@@ -132,6 +132,8 @@ class LiveBundles:
                 self._kept.popitem(last=False)
         else:
             self._kept.move_to_end(place)
+            if future.done() and not future.cancelled() and future.exception() is None:
+                return future.result()
         try:
             return await asyncio.shield(future)
         except BaseException:

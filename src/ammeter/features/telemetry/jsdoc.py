@@ -82,8 +82,11 @@ class Header:
 
 
 def parse_header(code: str) -> Header:
+    head = code[:_MAX_HEADER]
+    if "@" not in head:
+        return Header()
     found: dict[str, str] = {}
-    for name, text in _tags(_leading_comment(unfenced(code[:_MAX_HEADER]))):
+    for name, text in _tags(_leading_comment(unfenced(head))):
         if text and len(found) < _MAX_TAGS:
             found.setdefault(name, text[:_MAX_TEXT])
     level_text = found.pop(_FRUSTRATION, None)

@@ -9,7 +9,6 @@ Anything else is not an error, it is unknown. Nothing here fails a request.
 from __future__ import annotations
 
 import base64
-import hashlib
 import hmac
 import logging
 import re
@@ -108,12 +107,10 @@ class SessionKeeper:
         place = Place(org_id=org_id, source_id=source_id, environment=environment, key_id=key_id)
         at = at or now()
         client, trace_id = (client_name, client_version), trace_of(traceparent)
-        session_id, source = new_id(), _NEW
+        found = None
         if not starts_anew:
-            session_id, source = await self._belongs_to(place, client, header, handle, trace_id, at) or (
-                session_id,
-                _NEW if trace_id is None else "traceparent",
-            )
+            found = await self._belongs_to(place, client, header, handle, trace_id, at)
+        session_id, source = found or (new_id(), _NEW if starts_anew or trace_id is None else "traceparent")
         if not client_name and source != _NEW:
             client = await self._client_of(place, session_id)
         self._remember(place, session_id, client, trace_id, at)
@@ -227,7 +224,7 @@ def trace_of(traceparent: str | None) -> str | None:
 
 def _signature(key: bytes, place: Place, session_id: str) -> str:
     signed = "\0".join((session_id, place.org_id, place.source_id, place.environment, place.key_id))
-    digest = hmac.new(key, signed.encode(), hashlib.sha256).digest()[:_SIGNATURE_BYTES]
+    digest = hmac.digest(key, signed.encode(), "sha256")[:_SIGNATURE_BYTES]
     return base64.urlsafe_b64encode(digest).decode().rstrip("=")
 
 
