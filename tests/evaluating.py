@@ -18,7 +18,7 @@ from ammeter.features.sources.model import Source
 from ammeter.wiring import House
 from tests.household import Household
 
-BRISK = Pace(poll_s=0.05, watch_s=0.1, lease_s=2.0, retry_base_s=0.05)
+BRISK = Pace(poll_s=0.05, watch_s=0.1, lease_s=30.0, retry_base_s=0.05)
 LOOPBACK = {"allow_private_networks": ("127.0.0.0/8",)}
 
 
@@ -77,7 +77,7 @@ async def working(house: House, *, concurrency: int = 4) -> AsyncIterator[None]:
         await worker.stop(5)
 
 
-def work_off(household: Household, run_ids: Sequence[str] = (), timeout_s: float = 30) -> None:
+def work_off(household: Household, run_ids: Sequence[str] = (), timeout_s: float = 120) -> None:
     """Let a worker of this process carry on until these runs, or all, have ended."""
     asyncio.run(_work_off(household, run_ids, timeout_s))
 

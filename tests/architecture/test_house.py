@@ -23,7 +23,7 @@ MAX_FUNCTION_LINES = 65
 def run(*command: str) -> None:
     program = str(Path(sys.executable).parent / command[0])
     done = subprocess.run(
-        [program, *command[1:]], cwd=ROOT, capture_output=True, text=True, check=False, timeout=300
+        [program, *command[1:]], cwd=ROOT, capture_output=True, text=True, check=False, timeout=900
     )
     assert done.returncode == 0, done.stdout + done.stderr
 

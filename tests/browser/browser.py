@@ -11,7 +11,7 @@ from typing import Any
 from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
 
 WIDE, NARROW = (1440, 900), (390, 844)
-TIMEOUT_MS = 15_000
+TIMEOUT_MS = 60_000
 
 
 @contextmanager

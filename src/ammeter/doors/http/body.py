@@ -74,7 +74,10 @@ class GuardedBody:
 def parse_json(body: bytes) -> Any:
     """The value of a JSON body; MalformedJson says what is wrong and where."""
     try:
-        return _decoder.decode(body.decode("utf-8"))
+        text = body.decode("utf-8")
+        if text.startswith("\ufeff"):
+            raise _NotJson("it begins with a byte order mark (BOM)")
+        return _decoder.decode(text)
     except UnicodeDecodeError as error:
         raise MalformedJson(f"The body is not UTF-8 (byte {error.start}).") from None
     except json.JSONDecodeError as error:
