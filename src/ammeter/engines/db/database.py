@@ -20,6 +20,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from ammeter.base.errors import Unavailable
 from ammeter.engines.db.dialects import dialect_of
 from ammeter.engines.db.turns import Turns
+from ammeter.engines.db.version import note_version
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -75,6 +76,7 @@ class Database:
         try:
             if self._kept is None:
                 self._kept = self.reader.connect()
+            note_version(self._kept, self.dialect.count_of_writes)
             try:
                 return work(self._kept)
             finally:

@@ -51,6 +51,8 @@ class Dialect(Protocol):
     name: str
     distributed: bool
     """Whether other machines may share this database."""
+    count_of_writes: str
+    """A statement that says how often others than the connection itself have written; empty for none."""
     driver_error: type[Exception]
 
     def make_writer(self) -> Engine: ...
@@ -64,6 +66,7 @@ class Sqlite:
 
     name = "sqlite"
     distributed = False
+    count_of_writes = "PRAGMA data_version"
     driver_error: type[Exception] = sqlite3.Error
 
     def __init__(self, url: URL) -> None:
@@ -174,6 +177,7 @@ class Postgresql:
 
     name = "postgresql"
     distributed = True
+    count_of_writes = ""
 
     def __init__(self, url: URL) -> None:
         # Imported here: a start on SQLite does not pay for it.

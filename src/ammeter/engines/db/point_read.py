@@ -3,7 +3,8 @@ the driver, its columns turned into Python values by position and those into the
 
 For such a read the layers in between cost ten times the read itself (130 µs against 13 on SQLite), and
 making the same thing from the same row again costs as much as the read: what a row was made into is kept
-and given again while the row, which is read each time, is still the same. What is made must be immutable.
+and given again while the row is still the same. It is read each time, but where it is known that nothing
+was written since (`version.py`). What is made must be immutable.
 Anything that is not on the path of each of them goes through the transaction as usual.
 """
 
@@ -16,6 +17,7 @@ from typing import Any, Generic, TypeVar
 from sqlalchemy import Dialect, Select
 
 from ammeter.engines.db.database import Tx
+from ammeter.engines.db.version import version_of
 
 T = TypeVar("T")
 Convert = Callable[[Any], Any]
@@ -31,6 +33,14 @@ class _Plan:
     converters: tuple[tuple[int, Convert], ...]
 
 
+@dataclass(slots=True)
+class _Made(Generic[T]):
+    row: Any
+    thing: T
+    version: Any
+    """Of the database in which the row was found so; None where nobody knows."""
+
+
 class PointRead(Generic[T]):
     def __init__(
         self, statement: Select[Any], make: Callable[[Sequence[Any]], T], *, keep: int = _KEPT
@@ -40,9 +50,13 @@ class PointRead(Generic[T]):
         self._make = make
         self._keep = keep
         self._plans: dict[str, _Plan] = {}
-        self._made: dict[tuple[Any, ...], tuple[Any, T]] = {}
+        self._made: dict[tuple[Any, ...], _Made[T]] = {}
 
     def find(self, tx: Tx, **parameters: Any) -> T | None:
+        asked, version = tuple(parameters.values()), version_of(tx)
+        kept = self._made.get(asked)
+        if kept is not None and version is not None and kept.version is version:
+            return kept.thing
         plan = self._plans.get(tx.dialect.name) or self._make_plan(tx.dialect)
         driver = tx.connection.driver_connection
         assert driver is not None
@@ -50,17 +64,16 @@ class PointRead(Generic[T]):
         row = driver.execute(plan.sql, given).fetchone()
         if row is None:
             return None
-        asked = tuple(parameters.values())
-        kept = self._made.get(asked)
-        if kept is not None and kept[0] == row:
-            return kept[1]
+        if kept is not None and kept.row == row:
+            kept.version = version
+            return kept.thing
         values = list(row)
         for place, convert in plan.converters:
             values[place] = convert(values[place])
         made = self._make(values)
         if len(self._made) >= self._keep:
             self._made.clear()
-        self._made[asked] = (row, made)
+        self._made[asked] = _Made(row, made, version)
         return made
 
     def _make_plan(self, dialect: Dialect) -> _Plan:
