@@ -44,6 +44,7 @@ def loaded(base: Image, shelf: Shelf | None, sdk: str = SDK) -> Image:
 
 
 def ran(instance: Instance, script: str) -> bytes:
+    instance.limit()
     instance.begin("launch", f"(async()=>{{{script}}})".encode())
     while (said := instance.poll(ANSWER_BYTES)) is None:
         pass

@@ -58,6 +58,8 @@ class Image:
     """The memory where it differs from a new instance's: offset and bytes; empty where a slot holds it."""
     slot: Slot | None = None
     size_bytes: int = 0
+    moves_stack: bool = False
+    """Whether the SDK left the stack elsewhere than the module has it."""
     written: tuple[tuple[int, int], ...] = ()
     """Where every script writes: offset and size."""
 
@@ -102,13 +104,15 @@ def sdk_image(
     runs = tuple(_differences(fresh, loaded))
     spans = _merged(((place, len(content)) for place, content in runs), _GAP_BYTES)
     slot = shelf.put([(start, loaded[start:end]) for start, end in spans]) if shelf else None
+    stack_pointer = guest.stack_pointer()
     return replace(
         base,
         pages=len(loaded) // PAGE_BYTES,
         runs=() if slot else runs,
         slot=slot,
         size_bytes=sum(len(content) for _, content in runs),
-        layout=replace(base.layout, stack_pointer=guest.stack_pointer()),
+        layout=replace(base.layout, stack_pointer=stack_pointer),
+        moves_stack=stack_pointer != base.layout.stack_pointer,
     )
 
 

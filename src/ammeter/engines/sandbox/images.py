@@ -6,7 +6,6 @@ What a script does with its instance is absent.
 
 from __future__ import annotations
 
-import contextlib
 from collections import OrderedDict, deque
 from collections.abc import Generator
 from dataclasses import dataclass, field
@@ -89,8 +88,12 @@ class Images:
                 return kept
         return None
 
-    def refill(self) -> None:
+    def refill(self) -> bool:
+        """One instance where one is lacking; False where there is no memory for it."""
         if loaded := self.lacking():
-            # Where memory is short, the script that needs the instance is told so.
-            with contextlib.suppress(wasmtime.WasmtimeError, OSError):
+            try:
                 loaded.spares.append(Instance(loaded.image))
+            except (wasmtime.WasmtimeError, OSError):
+                # The script that needs one is told so.
+                return False
+        return True

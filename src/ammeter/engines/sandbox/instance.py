@@ -42,28 +42,31 @@ class Instance:
         self._store = wasmtime.Store(image.engine)
         self._context = self._store._context()
         self._limit_bytes = 0
-        self.limit(memory_bytes=MAX_MEMORY_BYTES, fuel=_FRESH_FUEL)
-        made = image.pre.instantiate(self._store)._instance
-        self._memory = ctypes.byref(self._export(made, "memory").memory)
-        self._clock = ctypes.byref(self._export(made, "clock").global_)
-        self._drivers = {
-            name: ctypes.byref(self._export(made, name).func) for name in ("launch", "deliver", "reserve")
-        }
-        self._fill(made)
+        self._made = image.pre.instantiate(self._store)._instance
+        self._memory = ctypes.byref(self._export("memory").memory)
+        self._clock = ctypes.byref(self._export("clock").global_)
+        self._drivers: dict[str, Any] = {}
+        self._fill()
         self._step: Step | None = None
         self._input, self._input_bytes = image.layout.input, INPUT_BYTES
         share_time(self._context)
 
-    def _export(self, made: Any, name: str) -> Any:
+    def _export(self, name: str) -> Any:
         """One export; wasmtime's own way would make an object of every export for every script."""
         item = ffi.wasmtime_extern_t()
         if not ffi._wasmtime_instance_export_get(
-            self._context, ctypes.byref(made), name.encode(), len(name), ctypes.byref(item)
+            self._context, ctypes.byref(self._made), name.encode(), len(name), ctypes.byref(item)
         ):
             raise GuestUnknown(f"the guest has no {name}")
         return item.of
 
-    def _fill(self, made: Any) -> None:
+    def _driver(self, name: str) -> Any:
+        """Looked for when it is first needed: most scripts take few of them."""
+        if name not in self._drivers:
+            self._drivers[name] = ctypes.byref(self._export(name).func)
+        return self._drivers[name]
+
+    def _fill(self) -> None:
         """What the SDK changed, and a random seed that no other script has."""
         before = ctypes.c_uint64()
         missing = self.image.pages - self.memory_bytes // PAGE_BYTES
@@ -78,8 +81,9 @@ class Instance:
         for place, content in self.image.runs:
             ctypes.memmove(base + place, content, len(content))
         ctypes.memmove(base + self.image.layout.seed, os.urandom(7) + b"\x01", 8)
-        pointer = self._export(made, "__stack_pointer").global_
-        self._set_global(ctypes.byref(pointer), 0, self.image.layout.stack_pointer)
+        if self.image.moves_stack:
+            pointer = self._export("__stack_pointer").global_
+            self._set_global(ctypes.byref(pointer), 0, self.image.layout.stack_pointer)
 
     def _set_global(self, place: Any, kind: int, value: int) -> None:
         content: Any = ffi.wasmtime_val_t()
@@ -89,7 +93,8 @@ class Instance:
         if failed:
             raise wasmtime.WasmtimeError._from_ptr(failed)
 
-    def limit(self, *, memory_bytes: int, fuel: int) -> None:
+    def limit(self, *, memory_bytes: int = MAX_MEMORY_BYTES, fuel: int = _FRESH_FUEL) -> None:
+        """Has to come before the first step."""
         self._limit_bytes = memory_bytes
         self._store.set_limits(
             memory_size=memory_bytes, instances=1, memories=1, tables=1, table_elements=20_000
@@ -118,7 +123,7 @@ class Instance:
         ctypes.memmove(self._base() + place, content + b"\0", len(content) + 1)
         # Time stands still within a step, so a script cannot measure what the host does.
         self._set_global(self._clock, 1, time.time_ns())
-        self._step = Step(self._context, self._drivers[driver], self.image.layout.frame, place, len(content))
+        self._step = Step(self._context, self._driver(driver), self.image.layout.frame, place, len(content))
 
     def poll(self, limit_bytes: int) -> bytes | None:
         """None while the step runs on; then what the guest had to say."""
@@ -144,7 +149,7 @@ class Instance:
 
     def _room(self, size: int) -> int:
         if size > self._input_bytes:
-            self._step = Step(self._context, self._drivers["reserve"], self.image.layout.frame, size)
+            self._step = Step(self._context, self._driver("reserve"), self.image.layout.frame, size)
             while (place := self._poll()) is None:
                 pass
             if place == 0 or place + size > self.memory_bytes:
@@ -186,6 +191,7 @@ def tried(image: Image) -> Image:
     # Where memory is short, the scripts themselves are told so.
     with suppress(Stopped, wasmtime.WasmtimeError, OSError), closing(Instance(image)) as instance:
         before = instance._content()
+        instance.limit()
         instance.begin("launch", b"0")
         if any(instance.poll(_TRIAL_BYTES) is not None for _ in range(_TRIAL_SLICES)):
             return replace(image, written=written_spans(before, instance._content()))

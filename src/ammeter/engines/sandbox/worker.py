@@ -32,9 +32,9 @@ from ammeter.engines.sandbox.shelf import open_shelf
 from ammeter.engines.sandbox.typescript import NotTypeScript, Stripper
 from ammeter.engines.sandbox.wire import ToPool, ToWorker
 
-# Housekeeping waits for so much quiet, so that it does not stand in a script's way.
-_QUIET_MS = 2
-# Under load there is no quiet; then so many may wait to be closed.
+# Where there is no memory for another instance, it is tried again after so long.
+_STARVED_MS = 100
+# Under load there is no time for housekeeping; then so many may wait to be closed.
 _ENDED = 8
 _LARGE_BYTES = 16 << 20
 _FUEL = 1 << 50
@@ -81,6 +81,7 @@ class Worker:
         self._running: dict[int, _Running] = {}
         self._turns: deque[int] = deque()
         self._ended: list[Instance] = []
+        self._is_starved = False
         self._out = bytearray()
 
     def warm_up(self) -> None:
@@ -125,7 +126,10 @@ class Worker:
     def _patience_ms(self) -> int | None:
         if self._is_busy:
             return 0
-        return _QUIET_MS if self._ended or self._images.lacking() is not None else None
+        if not self._ended and self._images.lacking() is None:
+            return None
+        # At once: caches are warm, and seldom does a script come within the tenth of a millisecond it takes.
+        return _STARVED_MS if self._is_starved else 0
 
     def _work(self) -> None:
         """A slice of each kind; between two of them the channel is heard."""
@@ -311,7 +315,7 @@ class Worker:
 
     def _tidy(self) -> None:
         self._close_ended()
-        self._images.refill()
+        self._is_starved = not self._images.refill()
 
     def _close_ended(self) -> None:
         while self._ended:
