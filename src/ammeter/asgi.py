@@ -32,6 +32,27 @@ class WebApp:
         await self.app(scope, receive, send)
 
 
+class _Busiest:
+    """The doors that most requests are for, by their prefixes. The router, which matches the pattern of each
+    door in turn, has all others."""
+
+    def __init__(self, doors: dict[str, ASGIApp], router: Router) -> None:
+        self._doors = [(prefix, f"{prefix}/", door) for prefix, door in doors.items()]
+        self._router = router
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        path = scope.get("path", "")
+        for prefix, start, busy in self._doors:
+            if path.startswith(start):
+                root = scope.get("root_path", "")
+                # As a mount tells it to what is mounted.
+                scope["app_root_path"] = scope.get("app_root_path", root)
+                scope["root_path"] = root + prefix
+                await busy(scope, receive, send)
+                return
+        await self._router(scope, receive, send)
+
+
 def build_app(house: House) -> WebApp:
     settings = house.settings
     metrics = HttpMetrics()
@@ -45,10 +66,9 @@ def build_app(house: House) -> WebApp:
 
     hosts = AllowedHosts(settings.allowed_hosts, public_url=settings.public_url)
     rest = rest_app(house)
+    busiest: dict[str, ASGIApp] = {API_BASE: rest, HOSTED_BASE: HostedMcp(house, hosts)}
     doors: list[BaseRoute] = [
-        Mount(API_BASE, rest),
         Mount(UPLOADS_BASE, uploads_app(house)),
-        Mount(HOSTED_BASE, HostedMcp(house, hosts)),
         Route(OWN_PATH, OwnMcp(house, hosts, rest=rest, rest_base=API_BASE)),
     ]
     if settings.demo:
@@ -58,9 +78,10 @@ def build_app(house: House) -> WebApp:
 
         doors.append(Mount(DEMO_BASE, demo_app(house)))
     routes = [*doors, *probe_routes(house, metrics, lambda: edge.is_stopping)]
+    # The dashboard takes what no other door does, so that it stands in front of none.
+    router = Router(routes, redirect_slashes=False, default=Dashboard(house), lifespan=lifespan)
     edge = Edge(
-        # The dashboard takes what no other door does, so that it stands in front of none.
-        Router(routes, redirect_slashes=False, default=Dashboard(house), lifespan=lifespan),
+        _Busiest(busiest, router),
         hosts=hosts,
         metrics=metrics,
         body_timeout_s=settings.body_timeout_s,

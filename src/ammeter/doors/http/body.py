@@ -71,6 +71,16 @@ class GuardedBody:
         return PayloadTooLarge(f"The body is larger than the {self._limit_bytes:,} bytes allowed here.")
 
 
+async def read_whole(receive: Receive) -> bytes:
+    """A body from a `receive` that is guarded."""
+    parts: list[bytes] = []
+    while True:
+        message = await receive()
+        parts.append(message.get("body", b""))
+        if not message.get("more_body", False):
+            return b"".join(parts)
+
+
 def parse_json(body: bytes) -> Any:
     """The value of a JSON body; MalformedJson says what is wrong and where."""
     try:

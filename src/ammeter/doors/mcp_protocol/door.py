@@ -18,6 +18,7 @@ from starlette.responses import Response
 from starlette.types import Receive, Scope, Send
 
 from ammeter.base.errors import AmmeterError, MethodNotAllowed, NotAcceptable, UnsupportedMediaType
+from ammeter.doors.http.body import read_whole
 from ammeter.doors.http.call import Call
 from ammeter.doors.http.edge import notes_of
 from ammeter.doors.http.errors import internal_error
@@ -70,7 +71,7 @@ class McpDoor(ABC, Generic[V]):
         self._check_origin(call.headers)
         visit = await self.admit(request, call)
         _check_media(call.headers)
-        body = await request.body()
+        body = await read_whole(request.receive)
         messages, is_batch = read_messages(body, call.headers)
         visit.bytes_in = len(body)
         if is_batch:
