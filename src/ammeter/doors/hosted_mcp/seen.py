@@ -20,7 +20,7 @@ from ammeter.features.gateway.host import UpstreamCall
 from ammeter.features.gateway.live import LiveBundle
 from ammeter.features.gateway.search import Found
 from ammeter.features.telemetry.jsdoc import Header
-from ammeter.features.telemetry.model import Call, Event, Flag
+from ammeter.features.telemetry.model import Call, Event, Flag, LogLine
 from ammeter.features.telemetry.recorder import Recorder
 from ammeter.features.telemetry.sessions import Identity, SessionKeeper
 
@@ -120,8 +120,8 @@ class Seen:
             tags=_tags(live, header, visit.headers),
             code=code,
             result=text,
-            logs=[{"level": "log", "text": line} for line in logs],
-            calls=[_call(call) for call in executed.calls],
+            logs=tuple(LogLine(level="log", text=line) for line in logs),
+            calls=tuple(_call(call) for call in executed.calls),
             invented=executed.invented,
             cpu_ms=executed.cpu_ms,
             bytes_out=len(text),
@@ -180,7 +180,7 @@ def _call(call: UpstreamCall) -> Call:
     )
 
 
-def _flags(executed: Executed) -> list[Flag]:
+def _flags(executed: Executed) -> tuple[Flag, ...]:
     flags: list[Flag] = []
     if any(call.outcome == "blocked" for call in executed.calls):
         flags.append("blocked_egress")
@@ -188,7 +188,7 @@ def _flags(executed: Executed) -> list[Flag]:
         flags.append("secret_stripped")
     if any(call.is_write and call.outcome == "unknown" for call in executed.calls):
         flags.append("unknown_outcome_write")
-    return flags
+    return tuple(flags)
 
 
 def _tags(live: LiveBundle, header: Header, headers: Mapping[str, str]) -> dict[str, str]:

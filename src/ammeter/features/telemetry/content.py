@@ -127,7 +127,9 @@ def _cleaned(event: Event, redactor: Redactor) -> Event:
         for call in event.calls[:_MAX_CALLS]
     )
     stripped = changes["secrets_stripped"] = event.secrets_stripped + redactor.stripped
-    return replace(event, **changes, flags=_flags(event.flags, stripped))
+    changes["flags"] = _flags(event.flags, stripped)
+    changed = {name: value for name, value in changes.items() if value != getattr(event, name)}
+    return replace(event, **changed) if changed else event
 
 
 def _texts(event: Event) -> Iterator[str]:

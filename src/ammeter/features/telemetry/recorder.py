@@ -29,6 +29,8 @@ log = logging.getLogger("ammeter.telemetry")
 _WARN_EVERY_S = 60.0
 _FIRST_WAIT_S = 0.2
 _LONGEST_WAIT_S = 5.0
+# A tenth of a millisecond; to give way after each would cost as much as the work.
+_AT_ONCE = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,7 +182,7 @@ class Recorder:
     def _take(self, most: int) -> None:
         """What came in, without secrets, to what is ready to be stored."""
         prepared: Prepared = {}
-        for _ in range(min(most, len(self._incoming))):
+        for number in range(min(most, len(self._incoming))):
             event, known_secrets = self._incoming.popleft()
             clean = storable(event, known_secrets, prepared)
             with self._lock:
@@ -188,8 +190,9 @@ class Recorder:
                 self._content_dropped += clean.content_dropped
                 self._secrets_stripped += clean.secrets_stripped
             self._ready.append(clean)
-            # Taking secrets out is work: whoever waits to answer a request goes first.
-            time.sleep(0)
+            if number % _AT_ONCE == _AT_ONCE - 1:
+                # Taking secrets out is work: whoever waits to answer a request goes first.
+                time.sleep(0)
 
     def _write_ready(self) -> bool:
         """Whether everything that was ready is stored, or never can be."""
