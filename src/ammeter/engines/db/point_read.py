@@ -3,8 +3,8 @@ the driver, its columns turned into Python values by position and those into the
 
 For such a read the layers in between cost ten times the read itself (130 µs against 13 on SQLite), and
 making the same thing from the same row again costs as much as the read: what a row was made into is kept
-and given again while the row is still the same. It is read each time, but where it is known that nothing
-was written since (`version.py`). What is made must be immutable.
+and given again while the row is still the same. The row is read each time, except where it is known that
+nothing was written since (`version.py`). What is made must be immutable.
 Anything that is not on the path of each of them goes through the transaction as usual.
 """
 
