@@ -23,9 +23,10 @@ Written = Callable[[Callable[[logging.Logger], object]], str]
 @pytest.fixture
 def root() -> Iterator[logging.Logger]:
     root = logging.getLogger()
-    handlers, level = list(root.handlers), root.level
+    handlers, level, factory = list(root.handlers), root.level, logging.getLogRecordFactory()
     yield root
     root.handlers[:], root.level = handlers, level
+    logging.setLogRecordFactory(factory)
 
 
 def written(form: logging.Formatter, log: Callable[[logging.Logger], object]) -> str:
@@ -114,6 +115,39 @@ def test_configuring_sets_one_handler_and_the_least_level(
     first, second = capsys.readouterr().err.splitlines()
     assert json.loads(first)["message"] == "heard"
     assert second.endswith("debug   plainly n=1")
+
+
+def test_what_the_library_takes_is_written_by_a_configured_log(
+    root: logging.Logger, capsys: pytest.CaptureFixture[str]
+) -> None:
+    logs.configure(level="info", json_lines=True)
+    log = logging.getLogger("ammeter.a")
+    log.info("no arguments, 100 %")
+    log.info("%s and %d", "two", 2)
+    log.info("%(name)s by name", {"name": "one"})
+    log.info("an empty mapping: %s", {})
+    log.log(35, "a level of its own", extra={"name_of_it": "x"})
+    log.warning("with a stack", stack_info=True)
+    fail_with("in the middle")(log)
+    lines = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    assert [line["message"] for line in lines] == [
+        "no arguments, 100 %",
+        "two and 2",
+        "one by name",
+        "an empty mapping: {}",
+        "a level of its own",
+        "with a stack",
+        "failed",
+    ]
+    assert [line["level"] for line in lines[3:]] == ["info", "level 35", "warning", "error"]
+    assert lines[4]["name_of_it"] == "x"
+    assert "in the middle" in lines[6].pop("traceback")
+    assert set(lines[6]) == {"at", "level", "logger", "message"}
+
+
+def test_a_line_tells_the_time_in_utc_to_the_millisecond() -> None:
+    record = logging.makeLogRecord({"name": "ammeter.a", "msg": "x", "created": 1_800_000_000.0456})
+    assert json.loads(logs.JsonLines().format(record))["at"] == "2027-01-15T08:00:00.045Z"
 
 
 def fail_with(text: str) -> Callable[[logging.Logger], object]:

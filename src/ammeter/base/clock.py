@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime, timedelta
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -9,8 +10,7 @@ _MILLISECOND = timedelta(milliseconds=1)
 
 
 def now() -> datetime:
-    at = datetime.now(UTC)
-    return at.replace(microsecond=at.microsecond // 1000 * 1000)
+    return from_millis(time.time_ns() // 1_000_000)
 
 
 def to_millis(at: datetime) -> int:

@@ -35,6 +35,7 @@ Beside = Callable[[str], Awaitable[None]]
 
 _FLUSH_S = 5.0
 _SWITCH_S = 0.0005
+_WASTE_AT_ONCE = (2_000, 20, 20)
 _MORE_LISTENERS = 15
 
 
@@ -64,6 +65,8 @@ async def _serve(house: House, part: Part, on_ready: Callable[[str], None], besi
             # What a start has made lives as long as the process: the collector need not look at it again.
             gc.collect()
             gc.freeze()
+            # Looked through a little at a time: a request never waits long for it.
+            gc.set_threshold(*_WASTE_AT_ONCE)
             # Whoever answers requests does not wait long for a thread that computes.
             sys.setswitchinterval(_SWITCH_S)
             on_ready(_address(listener))

@@ -19,6 +19,7 @@ from starlette.types import Receive, Scope, Send
 
 from ammeter.doors.http.edge import notes_of
 from ammeter.doors.http.errors import error_response, from_http
+from ammeter.doors.http.strict import StrictRoute
 from ammeter.wiring import House
 
 
@@ -32,6 +33,12 @@ class Door:
         self._router = Router(self.routes, redirect_slashes=False)
         # One list for both: what is added later is found too.
         self._router.routes = self.routes
+        self._plain = {
+            (method, base + route.path): route.app
+            for route in self.routes
+            if isinstance(route, StrictRoute) and route.is_plain
+            for method in route.methods or ()
+        }
 
     def add_route(self, path: str, endpoint: Callable[[Request], Awaitable[Response]]) -> None:
         self.routes.append(Route(path, endpoint, methods=["GET"]))
@@ -39,6 +46,10 @@ class Door:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         scope["app"] = self
         scope["ammeter.house"] = self._house
+        plain = self._plain.get((scope["method"], scope["path"]))
+        if plain is not None:
+            await plain(scope, receive, send)
+            return
         # FastAPI's routes look for it: what a request opens is closed with it.
         async with AsyncExitStack() as scope["fastapi_middleware_astack"]:
             try:

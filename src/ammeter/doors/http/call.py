@@ -9,7 +9,7 @@ import logging
 from collections.abc import Callable, Mapping
 from typing import Concatenate, ParamSpec, TypeVar
 
-from starlette.requests import Request
+from starlette.types import Scope
 
 from ammeter.base.errors import RateLimited, Unauthenticated, Unavailable
 from ammeter.doors.http.edge import notes_of
@@ -39,10 +39,12 @@ Work = Callable[Concatenate[Tx, Caller, P], T]
 
 
 class Call:
-    def __init__(self, house: House, request: Request) -> None:
+    def __init__(self, house: House, scope: Scope) -> None:
         self._house = house
-        self._request = request
-        self.headers = _headers_of(request)
+        # Not the scope itself, which holds this call: waste that holds itself is found late, and all at once.
+        self._notes = notes_of(scope)
+        self._origin: str = scope["client"][0] if scope.get("client") else ""
+        self.headers = _headers_of(scope)
         self._caller: Caller | None = None
 
     @property
@@ -52,15 +54,13 @@ class Call:
     async def authenticate(self) -> None:
         """Know the caller, and that it keeps to its rate, before anything else of the request is judged."""
         principal = await self._house.db.read_few(lambda tx: authenticate(tx, bearer_of(self.headers)))
-        notes = notes_of(self._request.scope)
-        notes.key_id = principal.key.key_id
-        client = self._request.client
+        self._notes.key_id = principal.key.key_id
         actor = Actor(
             kind="key",
             name=principal.key.key_id,
             role=principal.role,
-            origin=client.host if client else "",
-            request_id=notes.request_id,
+            origin=self._origin,
+            request_id=self._notes.request_id,
             source_ids=principal.key.source_ids,
         )
         self._caller = Caller(principal, actor)
@@ -112,17 +112,15 @@ class Call:
         self._tell(await self._house.buckets.spend(policy, subject), told)
 
     def _tell(self, taken: Taken, told: str) -> None:
-        notes_of(self._request.scope).headers.extend(rate_headers(taken))
+        self._notes.headers.extend(rate_headers(taken))
         if not taken.allowed:
             message = f"{told} Try again in {taken.retry_after_s} s."
             raise RateLimited(message, retry_after_s=taken.retry_after_s)
 
 
-def _headers_of(request: Request) -> Mapping[str, str]:
+def _headers_of(scope: Scope) -> Mapping[str, str]:
     """By name in lower case, the first where one came twice. Each look into starlette's walks all of them."""
-    return {
-        name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(request.scope["headers"])
-    }
+    return {name.decode("latin-1"): value.decode("latin-1") for name, value in reversed(scope["headers"])}
 
 
 def bearer_of(headers: Mapping[str, str]) -> str:
@@ -135,8 +133,9 @@ def bearer_of(headers: Mapping[str, str]) -> str:
 def rate_headers(taken: Taken) -> list[tuple[bytes, bytes]]:
     """RateLimit fields as the IETF draft has them: remaining quota, seconds until there is more."""
     policy = taken.policy
-    wait_s = taken.retry_after_s or policy.window_s
+    window_s = policy.window_s
+    wait_s = taken.retry_after_s or window_s
     return [
-        (b"ratelimit-policy", f'"{policy.name}";q={policy.burst};w={policy.window_s}'.encode()),
+        (b"ratelimit-policy", f'"{policy.name}";q={policy.burst};w={window_s}'.encode()),
         (b"ratelimit", f'"{policy.name}";r={taken.remaining};t={wait_s}'.encode()),
     ]

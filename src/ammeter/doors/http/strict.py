@@ -45,6 +45,11 @@ class Record(BaseModel):
 
     model_config = ConfigDict(alias_generator=to_camel, validate_by_name=True, frozen=True)
 
+    @cached_property
+    def as_json(self) -> bytes:
+        """Made once, however often a record that is kept is given."""
+        return self.__pydantic_serializer__.to_json(self, by_alias=True)
+
 
 class SnakeRecord(BaseModel):
     """Base of every snake_case answer: MCP sources and insights."""
@@ -56,9 +61,14 @@ class StrictRoute(APIRoute):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         # A body without a content type is taken for JSON: we read it before FastAPI does.
         super().__init__(*args, **{**kwargs, "strict_content_type": False})
-        if _asks_only_for_the_call(self.dependant):
+        if _asks_only_for_the_call(self.dependant) and _is_record(self.response_model):
             # There is nothing for FastAPI to solve, and its way there is a third of such a request.
             self.app = self._answer_plainly
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether requests for it are known by their path alone and need nothing of FastAPI."""
+        return self.app == self._answer_plainly and not self.param_convertors
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         handle = super().get_route_handler()
@@ -72,24 +82,25 @@ class StrictRoute(APIRoute):
             try:
                 return await handle(request)
             except RequestValidationError as error:
-                raise from_validation(error, body_model) from None
+                # The frame that raised it holds the error, and the error that frame.
+                raise from_validation(error.with_traceback(None), body_model) from None
 
         return strict
 
     async def _answer_plainly(self, scope: Scope, receive: Receive, send: Send) -> None:
-        made = await self.endpoint(await self._admit(Request(scope, receive)))
-        if not isinstance(made, Response):
-            body = made.__pydantic_serializer__.to_json(made, by_alias=True)
-            made = Response(body, self.status_code or 200, media_type="application/json")
-        await made(scope, receive, send)
+        record: Record = await self.endpoint(await self._admit(Request(scope, receive)))
+        body = record.as_json
+        headers = [(b"content-length", b"%d" % len(body)), (b"content-type", b"application/json")]
+        await send({"type": "http.response.start", "status": self.status_code or 200, "headers": headers})
+        await send({"type": "http.response.body", "body": body})
 
     async def _admit(self, request: Request) -> Call:
         notes_of(request.scope).route = request.scope.get("root_path", "") + self.path
-        call = Call(request.scope["ammeter.house"], request)
+        call = Call(request.scope["ammeter.house"], request.scope)
         request.scope["ammeter.call"] = call
         await call.authenticate()
         await self.check_sender(request)
-        _check_accept(request)
+        _check_accept(call.headers.get("accept", "").lower())
         if request.scope["query_string"]:
             _check_query(request, self._known_query)
         return call
@@ -137,8 +148,7 @@ async def _with_json(request: Request, *, required: bool) -> Request:
     return _JsonRequest(request, body, parse_json(body))
 
 
-def _check_accept(request: Request) -> None:
-    accept = request.headers.get("accept", "").lower()
+def _check_accept(accept: str) -> None:
     if not accept or "*/*" in accept or "application/json" in accept or "application/*" in accept:
         return
     raise NotAcceptable(f"Answers here are application/json; the request accepts only {accept[:200]!r}.")
@@ -176,6 +186,10 @@ def _asks_only_for_the_call(dependant: Dependant) -> bool:
         dependant.background_tasks_param_name,
     )
     return not any(asked) and [inner.call for inner in dependant.dependencies] == [_current_call]
+
+
+def _is_record(model: Any) -> bool:
+    return isinstance(model, type) and issubclass(model, Record)
 
 
 def _query_names(dependant: Dependant) -> Iterator[tuple[str, bool]]:

@@ -66,7 +66,7 @@ class McpDoor(ABC, Generic[V]):
     async def _answer(self, request: Request) -> Response:
         if request.method != "POST":
             return _only_post(notes_of(request.scope).request_id)
-        call = Call(self._house, request)
+        call = Call(self._house, request.scope)
         await call.authenticate()
         self._check_origin(call.headers)
         visit = await self.admit(request, call)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter
 from pydantic import Field
 
 from ammeter.doors.http.call import Caller
 from ammeter.doors.http.strict import Body, CurrentCall, Record, StrictRoute
+from ammeter.doors.rest.categories import Categories, CategorySlug, slugs_of
 from ammeter.doors.rest.errors import errors
 from ammeter.doors.rest.source_records import (
     CreatedSourceRecord,
@@ -107,10 +108,12 @@ def mcp_servers_router(house: House) -> APIRouter:
 def _reading(router: APIRouter, house: House) -> None:
     jobs, place = house.jobs, house.place
 
-    def list_some(tx: Tx, caller: Caller, category: list[str], slug: str | None) -> ListedSourcesRecord:
+    def list_some(
+        tx: Tx, caller: Caller, categories: tuple[str, ...], slug: str | None
+    ) -> ListedSourcesRecord:
         org_id = caller.principal.org.id
         found = service.list_active_sources(
-            tx, caller.actor, org_id, any_category=_words(category), category=slug
+            tx, caller.actor, org_id, any_category=slugs_of(categories), category=slug
         )
         return ListedSourcesRecord(rows=[listed_record(source, place) for source in found])
 
@@ -127,16 +130,8 @@ def _reading(router: APIRouter, house: House) -> None:
     )
     async def list_sources(
         call: CurrentCall,
-        category: Annotated[
-            list[str],
-            Query(
-                default_factory=list,
-                description="Category slugs, repeated or comma-separated; any matches.",
-            ),
-        ],
-        category_slug: Annotated[
-            str | None, Query(alias="categorySlug", description="One category slug.")
-        ] = None,
+        category: Categories = (),
+        category_slug: CategorySlug = None,
     ) -> ListedSourcesRecord:
         return await call.read(list_some, category, category_slug)
 
@@ -193,13 +188,6 @@ def _writing(router: APIRouter, house: House) -> None:
     )
     async def discover_source(call: CurrentCall, id: str) -> DiscoverySentRecord:  # noqa: A002
         return await call.write(discover, id)
-
-
-def _words(category: list[str]) -> set[str] | None:
-    """Slugs that were repeated or separated by commas; None where none were asked for."""
-    if not category:
-        return None
-    return {word.strip() for words in category for word in words.split(",") if word.strip()}
 
 
 def _new(body: CreateSource) -> NewSource:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter
 from fastapi import Body as BodyParameter
 from pydantic import Field, StringConstraints
 
@@ -19,6 +19,7 @@ from ammeter.doors.http.workflow_bodies import (
     draft_from,
     refuse_unstorable,
 )
+from ammeter.doors.rest.categories import Categories, CategorySlug, slugs_of
 from ammeter.doors.rest.errors import errors
 from ammeter.doors.rest.workflow_records import (
     CreatedWorkflow,
@@ -58,19 +59,9 @@ class DispatchBody(Body):
     tester_targets: Targets | None = None
 
 
-Categories = Annotated[
-    list[str],
-    Query(
-        default_factory=list,
-        description="Category slugs, repeated or comma-separated; any matches.",
-    ),
-]
-CategorySlug = Annotated[str | None, Query(alias="categorySlug", description="One category slug.")]
-
-
 @router.get("/workflows", operation_id="listWorkflows", summary="List active workflows", responses=errors())
 async def list_workflows(
-    call: CurrentCall, category: Categories, category_slug: CategorySlug = None
+    call: CurrentCall, category: Categories = (), category_slug: CategorySlug = None
 ) -> WorkflowList:
     return await call.read(_list, category, category_slug)
 
@@ -187,12 +178,11 @@ def _start(tx: Tx, caller: Caller, house: House, workflow_id: str, body: Dispatc
     return DispatchRecord(run_ids=[one.run.id for one in made], runs=[dispatched_record(one) for one in made])
 
 
-def _list(tx: Tx, caller: Caller, categories: list[str], category_slug: str | None) -> WorkflowList:
-    slugs = None
-    if categories:
-        slugs = [slug.strip() for text in categories for slug in text.split(",") if slug.strip()]
+def _list(tx: Tx, caller: Caller, categories: tuple[str, ...], category_slug: str | None) -> WorkflowList:
     org_id = caller.principal.org.id
-    found = service.list_workflows(tx, caller.actor, org_id, any_category=slugs, category=category_slug)
+    found = service.list_workflows(
+        tx, caller.actor, org_id, any_category=slugs_of(categories), category=category_slug
+    )
     last = runs_store.last_runs(tx, org_id, [workflow.id for workflow, _ in found])
     return WorkflowList(rows=[workflow_record(each, source, last.get(each.id)) for each, source in found])
 

@@ -20,7 +20,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from ammeter.base.errors import Unavailable
 from ammeter.engines.db.dialects import dialect_of
 from ammeter.engines.db.turns import Turns
-from ammeter.engines.db.version import note_version
+from ammeter.engines.db.version import Watch
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -38,6 +38,7 @@ class Database:
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="db")
         self._turns = Turns()
         self._kept: Connection | None = None
+        self._watch: Watch | None = None
         self._fault_kinds = (DBAPIError, PoolTimeout, self.dialect.driver_error)
 
     @contextmanager
@@ -74,9 +75,10 @@ class Database:
         if self.dialect.distributed:
             return await self.run(self._read, work)
         try:
-            if self._kept is None:
+            if self._kept is None or self._watch is None:
                 self._kept = self.reader.connect()
-            note_version(self._kept, self.dialect.count_of_writes)
+                self._watch = Watch(self._kept, self.dialect.count_of_writes)
+            self._watch.look()
             try:
                 return work(self._kept)
             finally:

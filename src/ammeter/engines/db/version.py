@@ -10,18 +10,27 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-_NUMBER, _VERSION = "data version", "version"
+_VERSION = "version"
 
 
-def note_version(connection: Connection, count_of_writes: str) -> None:
-    """Ask now, with this statement; `version_of` gives the answer until the next time."""
-    kept = connection.connection
-    assert kept.driver_connection is not None
-    [number] = kept.driver_connection.execute(count_of_writes).fetchone()
-    if kept.info.get(_NUMBER) != number:
-        kept.info[_NUMBER] = number
-        # An object of its own: numbers of two connections have nothing to do with each other.
-        kept.info[_VERSION] = object()
+class Watch:
+    """Asks for a connection whether there were writes, with this statement of its database."""
+
+    def __init__(self, connection: Connection, count_of_writes: str) -> None:
+        kept = connection.connection
+        assert kept.driver_connection is not None
+        self._info = kept.info
+        self._cursor = kept.driver_connection.cursor()
+        self._count_of_writes = count_of_writes
+        self._number: Any = None
+
+    def look(self) -> None:
+        """Ask now; `version_of` gives the answer until the next time."""
+        number = self._cursor.execute(self._count_of_writes).fetchone()
+        if self._number != number:
+            self._number = number
+            # An object of its own: numbers of two connections have nothing to do with each other.
+            self._info[_VERSION] = object()
 
 
 def version_of(connection: Connection) -> Any:

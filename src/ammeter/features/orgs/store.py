@@ -8,7 +8,7 @@ from datetime import datetime
 from operator import attrgetter
 from typing import Any
 
-from sqlalchemy import BigInteger, Integer, RowMapping, bindparam, delete, insert, select, update
+from sqlalchemy import BigInteger, Integer, RowMapping, bindparam, delete, func, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from ammeter.base.clock import to_millis
@@ -310,10 +310,11 @@ _KEY_WITH_ORG = PointRead(
     .where(api_keys.c.key_id == bindparam("key_id")),
     _key_with_org,
 )
+# There is one row or none; the greatest of none is a row too, and is kept like any other.
 _USED_RUNS = PointRead(
-    select(run_usage.c.used_runs).where(
+    select(func.max(run_usage.c.used_runs)).where(
         run_usage.c.org_id == bindparam("org_id"),
         run_usage.c.period_start == bindparam("period_start", type_=BigInteger),
     ),
-    lambda row: int(row[0]),
+    lambda row: int(row[0] or 0),
 )

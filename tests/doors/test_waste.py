@@ -1,0 +1,58 @@
+"""What a request leaves behind is gone with it. Objects that hold each other would wait for Python's collector,
+and while it looks through what thousands of requests have left no request is answered."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from tests.household import Household
+
+REQUESTS: dict[str, Callable[[Household], Any]] = {
+    "a record": lambda tenant: tenant.call("GET", "/org"),
+    "a list": lambda tenant: tenant.call("GET", "/mcp-servers"),
+    "a write": lambda tenant: tenant.call("PUT", "/org/secrets/NAME", json={"value": "open-sesame"}),
+    "a wrong parameter": lambda tenant: tenant.call("GET", "/runs?pagesize=5"),
+    "a wrong body": lambda tenant: tenant.call("POST", "/org/keys", json={"name": 5}),
+    "an unknown id": lambda tenant: tenant.call("GET", "/runs/nothing"),
+    "an unknown path": lambda tenant: tenant.call("GET", "/nothing"),
+    "no key": lambda tenant: tenant.client.get("/api/service/v1/org"),
+}
+
+
+@pytest.mark.parametrize("request_for", REQUESTS.values(), ids=REQUESTS.keys())
+def test_a_request_leaves_nothing_for_the_collector(
+    tenant: Household, request_for: Callable[[Household], Any]
+) -> None:
+    request_for(tenant)
+    with waste() as found:
+        for _ in range(3):
+            request_for(tenant)
+    assert [thing for thing in found if type(thing).__module__.startswith("ammeter.")] == []
+
+
+def test_waste_is_seen_here() -> None:
+    with waste() as found:
+        circle: list[Any] = []
+        circle.append(circle)
+        del circle
+    assert len(found) == 1
+
+
+@contextmanager
+def waste() -> Iterator[list[Any]]:
+    """What the collector had to collect after the block."""
+    found: list[Any] = []
+    gc.collect()
+    gc.set_debug(gc.DEBUG_SAVEALL)
+    try:
+        yield found
+        gc.collect()
+        found.extend(gc.garbage)
+    finally:
+        gc.set_debug(0)
+        gc.garbage.clear()
