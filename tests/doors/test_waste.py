@@ -1,5 +1,5 @@
-"""What a request leaves behind is gone with it. Objects that hold each other would wait for Python's collector,
-and while it looks through what thousands of requests have left no request is answered."""
+"""What a request leaves behind is gone with it. Objects that hold each other would wait for the collector of
+Python, and while it looks through what thousands of requests have left no request is answered."""
 
 from __future__ import annotations
 

@@ -93,10 +93,10 @@ class Settings(BaseSettings):
         description="Bearer token that `/metrics` asks for; empty: open to whoever reaches the port.",
     )
     rate_api_burst: int = Field(
-        10_000, ge=1, le=1_000_000, description="Requests that one API key may make at once."
+        20_000, ge=1, le=1_000_000, description="Requests that one API key may make at once."
     )
     rate_api_per_second: float = Field(
-        5_000, gt=0, le=1_000_000, description="Requests a second that one API key may make in the long run."
+        10_000, gt=0, le=1_000_000, description="Requests a second that one API key may make in the long run."
     )
     body_timeout_s: float = Field(30, gt=0, le=600, description="Seconds a request body may take to arrive.")
     session_idle_minutes: int = Field(
