@@ -31,7 +31,7 @@ def test_without_any_setting_everything_is_on_this_machine() -> None:
     assert settings.public_url == "http://127.0.0.1:8321"
     assert (settings.host, settings.port, settings.region) == ("127.0.0.1", 8321, "us")
     assert (settings.allowed_hosts, settings.trusted_proxies) == ((), ())
-    assert (settings.rate_api_burst, settings.rate_api_per_second) == (10_000, 5_000)
+    assert (settings.rate_api_burst, settings.rate_api_per_second) == (20_000, 10_000)
     assert (settings.log_level, settings.log_format) == ("info", "json")
 
 

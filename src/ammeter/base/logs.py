@@ -12,6 +12,7 @@ import re
 import sys
 import time
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 # None asks for a word's edge in front: in JSON a line break is the letters \n, and no edge.
@@ -36,11 +37,16 @@ def blank_secrets(text: str) -> str:
     return text
 
 
+@lru_cache(maxsize=1)
+def _second(seconds: int) -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
+
+
 class JsonLines(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         seconds, millis = divmod(int(record.created * 1000), 1000)
         line: dict[str, Any] = {
-            "at": f"{time.strftime('%Y-%m-%dT%H:%M:%S', time.gmtime(seconds))}.{millis:03}Z",
+            "at": f"{_second(seconds)}.{millis:03}Z",
             "level": record.levelname.lower(),
             "logger": record.name,
             "message": record.getMessage(),

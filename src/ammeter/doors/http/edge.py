@@ -84,7 +84,7 @@ class Edge:
             await self._app(scope, receive, send)
             return
         started = time.perf_counter()
-        host, given, declared_bytes = _headers_of(scope)
+        host, given, declared_bytes = _told_by(scope)
         notes = scope["ammeter"] = Notes(given.decode() if _GIVEN_ID.fullmatch(given) else new_id())
         body = GuardedBody(
             receive,
@@ -147,7 +147,7 @@ def _stopping() -> Unavailable:
     return Unavailable("This server is stopping. Try again shortly.", retry_after_s=2)
 
 
-def _headers_of(scope: Scope) -> tuple[bytes, bytes, int | None]:
+def _told_by(scope: Scope) -> tuple[bytes, bytes, int | None]:
     """Host, given request id, and the bytes of body that are promised: None where nobody knows."""
     host = given = length = b""
     endless = False
