@@ -55,6 +55,7 @@ async def _serve(house: House, part: Part, on_ready: Callable[[str], None], besi
         await stack.enter_async_context(_every(_FLUSH_S, house, house.last_used.flush))
         if part in ("all", "worker"):
             await stack.enter_async_context(_worker(house))
+        _keep_what_was_made()
         if web is None:
             on_ready("")
             await stop.told.wait()
@@ -62,11 +63,6 @@ async def _serve(house: House, part: Part, on_ready: Callable[[str], None], besi
             listener = _listen(house.settings.host, house.settings.port)
             server = _Server(_server_config(house, web))
             stop.server = server
-            # What a start has made lives as long as the process: the collector need not look at it again.
-            gc.collect()
-            gc.freeze()
-            # Looked through a little at a time: a request never waits long for it.
-            gc.set_threshold(*_WASTE_AT_ONCE)
             # Whoever answers requests does not wait long for a thread that computes.
             sys.setswitchinterval(_SWITCH_S)
             on_ready(_address(listener))
@@ -77,6 +73,14 @@ async def _serve(house: House, part: Part, on_ready: Callable[[str], None], besi
             # once would wait for as many turns. These share one queue, so more of them come in per turn.
             await server.serve(sockets=[listener, *(listener.dup() for _ in range(_MORE_LISTENERS))])
         log.info("stopping")
+
+
+def _keep_what_was_made() -> None:
+    """What a start has made lives as long as the process: the collector need not look at it again. What
+    comes is looked through a little at a time, so that no request waits long for it."""
+    gc.collect()
+    gc.freeze()
+    gc.set_threshold(*_WASTE_AT_ONCE)
 
 
 async def _warm_sandbox(house: House, stop: _Stop) -> None:
