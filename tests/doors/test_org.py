@@ -51,7 +51,7 @@ def test_answers_carry_request_id_rate_limit_and_security_headers(household: Hou
     headers = household.call("GET", "/org").headers
     assert headers["x-request-id"]
     assert re.fullmatch(r'"api";r=\d+;t=\d+', headers["ratelimit"])
-    assert headers["ratelimit-policy"] == '"api";q=10000;w=2'
+    assert headers["ratelimit-policy"] == '"api";q=20000;w=2'
     assert headers["x-content-type-options"] == "nosniff"
     assert headers["content-security-policy"] == "default-src 'none'; frame-ancestors 'none'"
     assert headers["cache-control"] == "no-store"
