@@ -55,9 +55,10 @@ class McpDoor(ABC, Generic[V]):
         try:
             response = await self._answer(request)
         except Refusal as refusal:
-            response = refused(refusal)
+            # The task that raised it holds the error, and the frames of the error hold the task.
+            response = refused(refusal.with_traceback(None))
         except AmmeterError as error:
-            response = fault_response(error, notes.request_id)
+            response = fault_response(error.with_traceback(None), notes.request_id)
         except Exception:
             log.exception("an MCP endpoint failed", extra={"request_id": notes.request_id})
             response = fault_response(internal_error(), notes.request_id)
