@@ -137,7 +137,7 @@ class _Server(uvicorn.Server):
 def _server_config(house: House, web: WebApp) -> uvicorn.Config:
     settings = house.settings
     return uvicorn.Config(
-        web,
+        web.app,
         http=GatheringProtocol,
         # There is no web socket here, whatever libraries for them are installed.
         ws="none",

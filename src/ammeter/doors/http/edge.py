@@ -35,10 +35,10 @@ _HEADERS = [
     (b"cross-origin-opener-policy", b"same-origin"),
     (b"cross-origin-resource-policy", b"same-origin"),
 ]
-_DEFAULTS = {
-    b"cache-control": b"no-store",
-    b"content-security-policy": b"default-src 'none'; frame-ancestors 'none'",
-}
+_DEFAULTS = [
+    (b"cache-control", b"no-store"),
+    (b"content-security-policy", b"default-src 'none'; frame-ancestors 'none'"),
+]
 _HSTS = (b"strict-transport-security", b"max-age=31536000")
 
 
@@ -93,7 +93,7 @@ class Edge:
             timeout_s=self._body_timeout_s,
         )
         answer = _Answer(send, notes, body, https=scope["scheme"] == "https")
-        self._metrics.in_flight.inc()
+        self._metrics.in_flight += 1
         try:
             self._admit(scope["path"], host)
             await self._app(scope, body, answer)
@@ -110,7 +110,7 @@ class Edge:
             )
             await answer.fail(scope, internal_error())
         finally:
-            self._metrics.in_flight.dec()
+            self._metrics.in_flight -= 1
             self._write_down(scope, notes, answer.status, time.perf_counter() - started)
 
     def _admit(self, path: str, host: bytes) -> None:
@@ -185,12 +185,13 @@ class _Answer:
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            sent = message["headers"] = list(message.get("headers", ()))
-            names = {name for name, _ in sent}
-            sent.append((b"x-request-id", self._notes.request_id.encode()))
-            sent.extend(_HEADERS)
-            sent.extend(self._notes.headers)
-            sent.extend((name, value) for name, value in _DEFAULTS.items() if name not in names)
+            given = message.get("headers", ())
+            names = [name for name, _ in given]
+            request_id = (b"x-request-id", self._notes.request_id.encode())
+            sent = message["headers"] = [*given, request_id, *_HEADERS, *self._notes.headers]
+            for default in _DEFAULTS:
+                if default[0] not in names:
+                    sent.append(default)
             if self._https:
                 sent.append(_HSTS)
             if not self._body.is_worth_finishing:

@@ -42,9 +42,12 @@ class HttpMetrics:
             registry=self.registry,
         )
         self._found: dict[tuple[str, str, int], tuple[Counter, Histogram]] = {}
-        self.in_flight = Gauge(
+        self.in_flight = 0
+        """Requests being answered now; the edge counts them."""
+        in_flight = Gauge(
             "ammeter_http_requests_in_flight", "Requests being answered now.", registry=self.registry
         )
+        in_flight.set_function(lambda: self.in_flight)
 
     def watch_telemetry(self, figures: Callable[[], Figures]) -> None:
         """Show what the recorder of telemetry counts."""
