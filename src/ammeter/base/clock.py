@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from datetime import UTC, datetime, timedelta
-from functools import lru_cache
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MILLISECOND = timedelta(milliseconds=1)
@@ -40,11 +39,6 @@ def parse_rfc3339(text: str) -> datetime:
 def month_of(at: datetime) -> tuple[datetime, datetime]:
     """The calendar month, UTC, that holds `at`: its first instant and the next month's first."""
     at = at.astimezone(UTC)
-    return _month(at.year, at.month)
-
-
-@lru_cache(maxsize=100)
-def _month(year: int, month: int) -> tuple[datetime, datetime]:
-    start = datetime(year, month, 1, tzinfo=UTC)
-    end = datetime(year + month // 12, month % 12 + 1, 1, tzinfo=UTC)
+    start = datetime(at.year, at.month, 1, tzinfo=UTC)
+    end = datetime(at.year + at.month // 12, at.month % 12 + 1, 1, tzinfo=UTC)
     return start, end

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from urllib.parse import urlsplit
 
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
@@ -18,9 +17,8 @@ class AllowedHosts:
         self._any = "*" in words
         self._exact = {word for word in words if not word.startswith("*.")}
         self._suffixes = tuple(word[1:] for word in words if word.startswith("*."))
-        self.allows = lru_cache(maxsize=1_000)(self._allows)
 
-    def _allows(self, host_header: bytes) -> bool:
+    def allows(self, host_header: bytes) -> bool:
         if self._any:
             return True
         name, colon, port = host_header.decode("latin-1").lower().rpartition(":")
