@@ -23,10 +23,9 @@ Written = Callable[[Callable[[logging.Logger], object]], str]
 @pytest.fixture
 def root() -> Iterator[logging.Logger]:
     root = logging.getLogger()
-    handlers, level, factory = list(root.handlers), root.level, logging.getLogRecordFactory()
+    handlers, level = list(root.handlers), root.level
     yield root
     root.handlers[:], root.level = handlers, level
-    logging.setLogRecordFactory(factory)
 
 
 def written(form: logging.Formatter, log: Callable[[logging.Logger], object]) -> str:

@@ -71,33 +71,16 @@ class PlainLines(logging.Formatter):
         return blank_secrets(line)
 
 
-class _Record(logging.LogRecord):
-    """One line to be: what both formatters show. Where in the code it was written, and by which thread or
-    process, is neither looked for nor kept: that took a third of the time of a line."""
-
-    pathname = filename = module = funcName = ""
-    lineno = 0
-    stack_info = exc_text = thread = threadName = process = processName = None
-    msecs = relativeCreated = 0.0
-
-    def __init__(
-        self, name: str, level: int, _path: str, _line: int, msg: Any, args: Any, exc_info: Any, *_: Any
-    ) -> None:
-        self.name = name
-        self.levelno = level
-        self.levelname = logging.getLevelName(level)
-        self.msg = msg
-        # Names come as one mapping; the library unpacks it here.
-        named = len(args) == 1 and isinstance(args[0], dict) and args[0]
-        self.args = args[0] if named else args
-        self.exc_info = exc_info
-        self.created = time.time()
+def _skip_what_is_not_shown() -> None:
+    """As the library's manual advises: no search for the caller's line, no names of threads and processes."""
+    logging._srcfile = None
+    logging.logThreads = False
+    logging.logProcesses = False
+    logging.logMultiprocessing = False
 
 
 def configure(*, level: str, json_lines: bool) -> None:
-    # As the library's manual advises where it is not shown: no search for the line that logs.
-    logging._srcfile = None
-    logging.setLogRecordFactory(_Record)
+    _skip_what_is_not_shown()
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonLines() if json_lines else PlainLines())
     root = logging.getLogger()
