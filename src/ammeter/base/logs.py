@@ -39,6 +39,7 @@ def blank_secrets(text: str) -> str:
 
 @lru_cache(maxsize=1)
 def _second(seconds: int) -> str:
+    """Many lines share one, and to write an instant anew is a sixth of the time of a line."""
     return time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
 
 

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from fastapi import Query
 
-# A tuple, whose default is no tuple's factory: of a `default_factory` pydantic reads the signature anew for
-# each request, and that was two fifths of its time.
+# A tuple, for a default that may be shared: pydantic reads the signature of a `default_factory` anew for each
+# request, and that was two fifths of its time.
 Categories = Annotated[
     tuple[str, ...], Query(description="Category slugs, repeated or comma-separated; any matches.")
 ]

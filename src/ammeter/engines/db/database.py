@@ -20,7 +20,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from ammeter.base.errors import Unavailable
 from ammeter.engines.db.dialects import dialect_of
 from ammeter.engines.db.turns import Turns
-from ammeter.engines.db.version import Watch
+from ammeter.engines.db.version import Watched
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -37,8 +37,7 @@ class Database:
         self.reader = self.dialect.make_reader(self.writer, pool_size=threads)
         self._threads = ThreadPoolExecutor(threads, thread_name_prefix="db")
         self._turns = Turns()
-        self._kept: Connection | None = None
-        self._watch: Watch | None = None
+        self._kept: Watched | None = None
         self._fault_kinds = (DBAPIError, PoolTimeout, self.dialect.driver_error)
 
     @contextmanager
@@ -75,15 +74,15 @@ class Database:
         if self.dialect.distributed:
             return await self.run(self._read, work)
         try:
-            if self._kept is None or self._watch is None:
-                self._kept = self.reader.connect()
-                self._watch = Watch(self._kept, self.dialect.count_of_writes)
-            self._watch.look()
+            if self._kept is None:
+                self._kept = Watched(self.reader.connect(), self.dialect.count_of_writes)
+            self._kept.look()
+            connection = self._kept.connection
             try:
-                return work(self._kept)
+                return work(connection)
             finally:
-                if self._kept.in_transaction():
-                    self._kept.rollback()
+                if connection.in_transaction():
+                    connection.rollback()
         except self._fault_kinds as error:
             self._raise(error)
 
@@ -98,7 +97,7 @@ class Database:
     def close(self) -> None:
         self._threads.shutdown(wait=True)
         if self._kept is not None:
-            self._kept.close()
+            self._kept.connection.close()
         self.reader.dispose()
         self.writer.dispose()
 

@@ -13,10 +13,11 @@ from sqlalchemy import Connection
 _VERSION = "version"
 
 
-class Watch:
-    """Asks for a connection whether there were writes, with this statement of its database."""
+class Watched:
+    """A connection that is asked whether there were writes, with this statement of its database."""
 
     def __init__(self, connection: Connection, count_of_writes: str) -> None:
+        self.connection = connection
         kept = connection.connection
         assert kept.driver_connection is not None
         self._info = kept.info
