@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass
 
 from starlette.routing import BaseRoute, Mount, Route, Router
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -19,17 +18,6 @@ from ammeter.doors.probes import probe_routes
 from ammeter.doors.rest.app import API_BASE, rest_app
 from ammeter.doors.uploads import MAX_UPLOAD_BYTES, UPLOAD_PATH, UPLOADS_BASE, uploads_app
 from ammeter.wiring import House
-
-
-@dataclass(frozen=True, slots=True)
-class WebApp:
-    """The application, and the means to make it refuse new work at a stop."""
-
-    app: ASGIApp
-    edge: Edge
-
-    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        await self.app(scope, receive, send)
 
 
 class _Busiest:
@@ -53,7 +41,8 @@ class _Busiest:
         await self._router(scope, receive, send)
 
 
-def build_app(house: House) -> WebApp:
+def build_app(house: House) -> Edge:
+    """The edge is told when the server stops, and refuses new work then."""
     settings = house.settings
     metrics = HttpMetrics()
     metrics.watch_telemetry(house.recorder.figures)
@@ -87,4 +76,4 @@ def build_app(house: House) -> WebApp:
         body_timeout_s=settings.body_timeout_s,
         body_limits={UPLOADS_BASE + UPLOAD_PATH: MAX_UPLOAD_BYTES, **FORM_LIMITS},
     )
-    return WebApp(app=edge, edge=edge)
+    return edge

@@ -72,7 +72,7 @@ def test_a_change_that_fails_in_the_middle_leaves_nothing_behind(tenant: Househo
 
 def test_a_stopping_server_refuses_new_work_and_says_when_to_come_back(tenant: Household) -> None:
     app = build_app(tenant.house)
-    app.edge.is_refusing = True
+    app.is_refusing = True
     server = replace(tenant, client=TestClient(app, base_url="http://127.0.0.1"))
     answer = server.call("GET", "/org")
     assert refusal(answer) == (503, "unavailable")

@@ -48,7 +48,7 @@ def test_a_server_with_an_old_schema_is_not_ready(household: Household) -> None:
 
 def test_a_server_that_is_told_to_stop_is_not_ready(tenant: Household) -> None:
     app = build_app(tenant.house)
-    app.edge.is_stopping = True
+    app.is_stopping = True
     server = replace(tenant, client=TestClient(app, base_url="http://127.0.0.1"))
     ready = server.client.get("/readyz")
     assert (ready.status_code, ready.json()["checks"]["stop"]) == (503, "the server is stopping")

@@ -10,7 +10,7 @@ import pytest
 
 from ammeter.doors.http.edge import Notes
 from tests.household import Household
-from tests.waste import waste
+from tests.waste import waste, waste_of
 
 REQUESTS: dict[str, Callable[[Household], Any]] = {
     "a record": lambda tenant: tenant.call("GET", "/org"),
@@ -28,11 +28,7 @@ REQUESTS: dict[str, Callable[[Household], Any]] = {
 def test_a_request_leaves_nothing_for_the_collector(
     tenant: Household, request_for: Callable[[Household], Any]
 ) -> None:
-    request_for(tenant)
-    with waste() as found:
-        for _ in range(3):
-            request_for(tenant)
-    assert found == []
+    assert waste_of(lambda: request_for(tenant)) == []
 
 
 def test_waste_is_seen_here() -> None:

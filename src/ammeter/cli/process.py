@@ -18,8 +18,9 @@ from typing import Literal
 
 import uvicorn
 
-from ammeter.asgi import WebApp, build_app
+from ammeter.asgi import build_app
 from ammeter.base.errors import AmmeterError, SettingsError
+from ammeter.doors.http.edge import Edge
 from ammeter.doors.http.protocol import GatheringProtocol
 from ammeter.engines.jobs.schedule import Ticker
 from ammeter.features.evals import sweep_job
@@ -48,20 +49,20 @@ def serve(house: House, part: Part, on_ready: Callable[[str], None], beside: Bes
 
 
 async def _serve(house: House, part: Part, on_ready: Callable[[str], None], beside: Beside | None) -> None:
-    web = build_app(house) if part in ("all", "web") else None
-    stop = _Stop(web, drain_s=house.settings.drain_s)
+    edge = build_app(house) if part in ("all", "web") else None
+    stop = _Stop(edge, drain_s=house.settings.drain_s)
     async with contextlib.AsyncExitStack() as stack:
         stack.push_async_callback(house.stop)
         await stack.enter_async_context(_every(_FLUSH_S, house, house.last_used.flush))
         if part in ("all", "worker"):
             await stack.enter_async_context(_worker(house))
         _keep_what_was_made()
-        if web is None:
+        if edge is None:
             on_ready("")
             await stop.told.wait()
         else:
             listener = _listen(house.settings.host, house.settings.port)
-            server = _Server(_server_config(house, web))
+            server = _Server(_server_config(house, edge))
             stop.server = server
             # Whoever answers requests does not wait long for a thread that computes.
             sys.setswitchinterval(_SWITCH_S)
@@ -100,18 +101,18 @@ async def _warm_sandbox(house: House, stop: _Stop) -> None:
 class _Stop:
     """What a signal sets off: say no, wait for load balancers to notice, then close."""
 
-    def __init__(self, web: WebApp | None, *, drain_s: float) -> None:
+    def __init__(self, edge: Edge | None, *, drain_s: float) -> None:
         self.told = asyncio.Event()
         self.server: uvicorn.Server | None = None
-        self._web = web
+        self._edge = edge
         self._drain_s = drain_s
         loop = asyncio.get_running_loop()
         for sig in (signal.SIGINT, signal.SIGTERM):
             loop.add_signal_handler(sig, self._signalled)
 
     def _signalled(self) -> None:
-        if self._web is not None and not self._web.edge.is_stopping:
-            self._web.edge.is_stopping = True
+        if self._edge is not None and not self._edge.is_stopping:
+            self._edge.is_stopping = True
             asyncio.get_running_loop().call_later(self._drain_s, self.now)
         elif self.server is not None and self.server.should_exit:
             # Told twice: whoever asks does not want to wait for what is in flight.
@@ -120,8 +121,8 @@ class _Stop:
             self.now()
 
     def now(self) -> None:
-        if self._web is not None:
-            self._web.edge.is_refusing = True
+        if self._edge is not None:
+            self._edge.is_refusing = True
         if self.server is not None:
             self.server.should_exit = True
         self.told.set()
@@ -134,10 +135,10 @@ class _Server(uvicorn.Server):
         yield
 
 
-def _server_config(house: House, web: WebApp) -> uvicorn.Config:
+def _server_config(house: House, edge: Edge) -> uvicorn.Config:
     settings = house.settings
     return uvicorn.Config(
-        web.app,
+        edge,
         http=GatheringProtocol,
         # There is no web socket here, whatever libraries for them are installed.
         ws="none",

@@ -9,7 +9,7 @@ import pytest
 
 from tests.doors.hosted.test_access import READ
 from tests.doors.hosted.visitor import Visitor
-from tests.waste import waste
+from tests.waste import waste_of
 
 MESSAGES: dict[str, Callable[[Visitor], Any]] = {
     "tools": lambda visitor: visitor.ask("tools/list"),
@@ -27,8 +27,4 @@ MESSAGES: dict[str, Callable[[Visitor], Any]] = {
 def test_a_message_leaves_nothing_for_the_collector(
     visitor: Visitor, message: Callable[[Visitor], Any]
 ) -> None:
-    message(visitor)
-    with waste() as found:
-        for _ in range(3):
-            message(visitor)
-    assert found == []
+    assert waste_of(lambda: message(visitor)) == []
